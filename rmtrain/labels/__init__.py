@@ -1,0 +1,1 @@
+"""What people said: annotations as given, and the labels agreed from them."""

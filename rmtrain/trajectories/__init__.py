@@ -1,0 +1,1 @@
+"""What happened: the record of one agent episode, how it is stored and how it reads as text."""

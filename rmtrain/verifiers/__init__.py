@@ -1,0 +1,1 @@
+"""What rules can tell about a trajectory without asking anybody."""
