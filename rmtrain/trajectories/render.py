@@ -1,8 +1,10 @@
 """A trajectory as text: one function for training, evaluation and serving.
 
 The text is the task prefix followed by one block per step, and the character span of each is kept,
-so that no later stage looks for a separator. `render_hash` identifies the text's form; a model stores
-it and refuses a dataset rendered otherwise. References, outcomes and verdicts are never rendered.
+so that no later stage looks for a separator. Labels such as ``Result:`` stand at the start of a line and the
+later lines of what an agent, user or tool said are indented, so that nobody can write a label of ours.
+`render_hash` identifies the text's form; a model stores it and refuses a dataset rendered otherwise.
+References, outcomes and verdicts are never rendered.
 """
 
 import json
@@ -10,9 +12,9 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from rmtrain.trajectories.schema import Call, Step, Trajectory, digest
+from rmtrain.trajectories.schema import Call, Step, Trajectory, call_key, digest
 
-RENDER_VERSION = 1  # raise it with every change of the text; a test pins the text of this version
+RENDER_VERSION = 2  # raise it with every change of the text; a test pins the text of this version
 
 Span = tuple[int, int]
 
@@ -68,7 +70,7 @@ def render(trajectory: Trajectory, options: RenderOptions = RenderOptions()) -> 
     for step in trajectory.steps:
         text = _block(step)
         if step.step_index == last and trajectory.answer and trajectory.answer.strip() not in step.thought:
-            text += f"Answer: {trajectory.answer.strip()}\n"
+            text += _line("Answer", trajectory.answer) + "\n"
         if options.markers:
             text += _markers(step, seen)
         parts.append(text)
@@ -86,7 +88,7 @@ def render_hash(options: RenderOptions = RenderOptions()) -> str:
 
 
 def show_call(call: Call) -> str:
-    """A call on one line, e.g. ``get_record(table=people, key=mira)``."""
+    """A call as read by people and the model, e.g. ``get_record(table=people, key=mira)``."""
     if call.arguments is None:
         return f"{call.name}(unparseable: {call.raw_arguments or ''})"
     shown = ", ".join(f"{key}={_show(value)}" for key, value in call.arguments.items())
@@ -97,13 +99,17 @@ def _show(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
+def _line(label: str, text: str) -> str:
+    return f"{label}: " + "\n  ".join(text.strip().splitlines())
+
+
 def _prefix(trajectory: Trajectory) -> str:
     task = trajectory.task
-    lines = [f"Task: {task.query.strip()}"]
+    lines = [_line("Task", task.query)]
     if task.tools:
         lines.append("Tools: " + "; ".join(_signature(tool.name, tool.parameters) for tool in task.tools))
     if task.context:
-        lines.append(f"Context: {task.context.strip()}")
+        lines.append(_line("Context", task.context))
     return "\n".join(lines) + "\n"
 
 
@@ -114,18 +120,18 @@ def _signature(name: str, parameters: dict[str, Any]) -> str:
 
 
 def _block(step: Step) -> str:
-    lines = [f"{message.role.capitalize()}: {message.content.strip()}" for message in step.context]
+    lines = [_line(message.role.capitalize(), message.content) for message in step.context]
     if step.thought.strip():
-        lines.append(f"Thought: {step.thought.strip()}")
-    lines += [f"Call: {show_call(call)}" for call in step.calls]
-    lines += [f"Result: {observation.content.strip()}" for observation in step.observations]
+        lines.append(_line("Thought", step.thought))
+    lines += [_line("Call", show_call(call)) for call in step.calls]
+    lines += [_line("Result", observation.content) for observation in step.observations]
     return "\n".join(lines or ["(empty step)"]) + "\n"
 
 
 def _markers(step: Step, seen: set[str]) -> str:
     marks = []
     for call in step.calls:
-        key = show_call(call)
+        key = call_key(call)
         if key in seen:
             marks.append("[repeat]")
         seen.add(key)

@@ -7,20 +7,21 @@ because nobody should credit or blame the agent for what a user said.
 
 import hashlib
 import json
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-SCHEMA_VERSION = "rmtrain.trajectory/1"
+SCHEMA_VERSION: Final = "rmtrain.trajectory/1"
 
 SPLITS = ("train", "validation", "calibration", "test")
 Split = Literal["train", "validation", "calibration", "test"]
 
 
 class Record(BaseModel):
-    """A frozen row: unknown fields are refused, so that a misspelt one is never lost in silence."""
+    """A frozen row: unknown fields are refused, so that a misspelt one is never lost in silence, and so are
+    NaN and infinity: a value that is absent is None."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
 
 class Tool(Record):
@@ -114,11 +115,13 @@ class Outcome(Record):
 
 
 class Source(Record):
-    """Where a trajectory comes from. `split` is set where the source declares one."""
+    """Where a trajectory comes from: its file, the line its row starts on and, where one line may hold many
+    rows, the row's position from 1. `split` is set where the source declares one."""
 
     format: str
     file: str | None = None
     line: int | None = Field(default=None, ge=1)
+    row: int | None = Field(default=None, ge=1)
     trial: int | None = None
     policy: str | None = None
     temperature: float | None = None
@@ -139,6 +142,13 @@ class Trajectory(Record):
     source: Source
     extra: dict[str, Any] = Field(default_factory=dict)
 
+    @model_validator(mode="after")
+    def _steps_in_order(self) -> "Trajectory":
+        for position, step in enumerate(self.steps):
+            if step.step_index != position:
+                raise ValueError(f"step {position} has step_index {step.step_index}; steps count from 0 in order")
+        return self
+
 
 def make_trajectory(
     *,
@@ -149,7 +159,7 @@ def make_trajectory(
     outcome: Outcome | None = None,
     extra: dict[str, Any] | None = None,
 ) -> Trajectory:
-    """Build a trajectory whose id is the hash of its content, trial, seed and source line.
+    """Build a trajectory whose id is the hash of its content, trial, seed and place in its source file.
 
     Two trials of one task with equal contents keep two ids: repeated trials are data.
 
@@ -164,6 +174,7 @@ def make_trajectory(
         "trial": source.trial,
         "seed": source.seed,
         "line": source.line,
+        "row": source.row,
     }
     return Trajectory(
         trajectory_id=digest(content)[:16],
@@ -174,6 +185,11 @@ def make_trajectory(
         source=source,
         extra=extra or {},
     )
+
+
+def call_key(call: Call) -> str:
+    """A key that two calls share exactly when tool and arguments are equal, whatever the order of the arguments."""
+    return digest([call.name, call.arguments, call.raw_arguments if call.arguments is None else None])
 
 
 def digest(value: Any) -> str:

@@ -1,0 +1,170 @@
+"""Files of agent logs as trajectories, with an account of every row, message and file that was met.
+
+Nothing is dropped in silence: a row that cannot be read or converted comes out as a `BadRow`, and a file of the
+folder that holds something else is named in the counts.
+"""
+
+import os
+from collections.abc import Callable, Iterator
+from itertools import islice
+from pathlib import Path
+
+from rmtrain.config.source import SourceSettings
+from rmtrain.errors import ConfigError, DataError, unknown
+from rmtrain.trajectories.importers.base import BadRow, Converted, Importer, IngestCounts, Raw, SkippedFile
+from rmtrain.trajectories.importers.openai import OpenAIChat
+from rmtrain.trajectories.importers.rows import SUFFIXES, has_suffix
+from rmtrain.trajectories.importers.tau_bench import TauBench
+from rmtrain.trajectories.schema import Trajectory, digest
+
+IMPORTERS: dict[str, Callable[[SourceSettings], Importer]] = {
+    OpenAIChat.name: OpenAIChat.from_settings,
+    TauBench.name: TauBench.from_settings,
+}
+
+
+def make_importer(settings: SourceSettings) -> Importer:
+    """The importer that `settings.format` names.
+
+    Raises:
+        ConfigError: there is none of that name, or it refuses the settings.
+    """
+    if settings.format not in IMPORTERS:
+        raise ConfigError(f"source.format: {unknown('source format', settings.format, IMPORTERS)}")
+    return IMPORTERS[settings.format](settings)
+
+
+def ingest(settings: SourceSettings, counts: IngestCounts | None = None) -> Iterator[Trajectory | BadRow]:
+    """Read agent logs, row by row.
+
+    Args:
+        settings: what to read.
+        counts: filled while rows are read; complete once the iterator ends.
+
+    Returns:
+        An iterator over one trajectory or bad row for each row, in order of file and line. Two rows of equal
+        content get two ids.
+
+    Raises:
+        ConfigError: a setting is wrong; raised by this call, before anything is read.
+        DataError: while iterating: the path is absent or unreadable, `on_bad_row` is ``stop`` and a row is bad,
+            or there was no trajectory in the end.
+    """
+    if settings.path is None:
+        raise ConfigError("source.path is not set. Set it to a log file or a folder of them: source.path=…")
+    if settings.on_bad_row not in ("skip", "stop"):
+        raise ConfigError(f"source.on_bad_row: {unknown('choice', settings.on_bad_row, ('skip', 'stop'))}")
+    for name, value in (("max_rows", settings.max_rows), ("quarantine_chars", settings.quarantine_chars)):
+        if value is not None and value < 1:
+            raise ConfigError(f"source.{name} is {value}. It must be at least 1")
+    importer = make_importer(settings)
+    return _ingest(Path(settings.path), importer, settings, IngestCounts() if counts is None else counts)
+
+
+def _ingest(
+    root: Path, importer: Importer, settings: SourceSettings, counts: IngestCounts
+) -> Iterator[Trajectory | BadRow]:
+    seen: dict[str, int] = {}
+    first_bad: BadRow | None = None
+    for result in islice(_results(root, importer, settings, counts), settings.max_rows):
+        counts.rows += 1
+        if isinstance(result, BadRow):
+            counts.bad_rows += 1
+            if settings.on_bad_row == "stop":
+                raise DataError(f"{result}. To put such rows into quarantine instead: source.on_bad_row=skip")
+            first_bad = first_bad or result
+            yield result
+            continue
+        trajectory = result.trajectory
+        counts.trajectories += 1
+        for place, n in result.placed.items():
+            counts.messages[place] += n
+        times = seen.get(trajectory.trajectory_id, 0)
+        seen[trajectory.trajectory_id] = times + 1
+        if times:  # the same content on the same line of two files
+            other = digest([trajectory.trajectory_id, times])[:16]
+            trajectory = trajectory.model_copy(update={"trajectory_id": other})
+        yield trajectory
+    if not counts.trajectories:
+        if first_bad:
+            why = f"All {counts.bad_rows} rows are bad, the first: {first_bad}"
+        elif counts.skipped:
+            why = f"Skipped {len(counts.skipped)} files, the first: {counts.skipped[0]}"
+        else:
+            why = "It is empty"
+        raise DataError(f"{root}: holds no trajectory of format '{importer.name}'. {why}")
+
+
+def _results(
+    root: Path, importer: Importer, settings: SourceSettings, counts: IngestCounts
+) -> Iterator[BadRow | Converted]:
+    """Each row of each file of the format, converted; files of another kind are noted in `counts`."""
+    if not root.is_dir():
+        if not root.exists():
+            raise DataError(f"{root}: no such file or folder. Set source.path to where the logs are")
+        if not has_suffix(root):
+            raise DataError(f"{root}: unknown kind of file. Its name must end in one of: {', '.join(SUFFIXES)}")
+        counts.files += 1
+        for raw in importer.read(root, root.name):
+            yield _convert(raw, importer, settings.quarantine_chars)
+        return
+    for path in _files(root, counts):
+        file = path.relative_to(root).as_posix()
+        held: list[BadRow | Converted] = []  # rows before the first that shows that the file is of the format
+        recognized = False
+        n_foreign = 0
+        for raw in importer.read(path, file):
+            result = _convert(raw, importer, settings.quarantine_chars)
+            if not recognized:
+                recognized = isinstance(result, Converted) or (raw.error is None and importer.recognizes(raw.payload))
+                n_foreign += not recognized and raw.error is None
+                held.append(result)
+                if not recognized:
+                    continue
+                counts.files += 1
+                yield from held
+            else:
+                yield result
+        if not recognized and n_foreign == len(held):
+            what = f"no row of format '{importer.name}' among {n_foreign}" if held else "empty"
+            counts.skipped.append(SkippedFile(file, what))
+        elif not recognized:  # it may be a damaged file of the format: let it be seen
+            counts.files += 1
+            yield from held
+
+
+def _convert(raw: Raw, importer: Importer, quarantine_chars: int) -> BadRow | Converted:
+    if raw.error is not None:
+        reason = raw.error
+    else:
+        try:
+            return importer.convert(raw)
+        except DataError as error:
+            reason = str(error)
+        except Exception as error:  # one row must not end the import; its reason says what broke
+            reason = f"the importer '{importer.name}' failed on it ({type(error).__name__}: {error})"
+    cut = raw.text[:quarantine_chars]
+    printable = cut.encode("utf-8", "backslashreplace").decode("utf-8")
+    reason = reason.encode("utf-8", "backslashreplace").decode("utf-8")
+    return BadRow(file=raw.file, line=raw.line, row=raw.row, reason=reason, raw=printable)
+
+
+def _files(root: Path, counts: IngestCounts) -> Iterator[Path]:
+    """Every readable file under `root`, sorted by path; hidden ones are left out."""
+
+    def fail(error: OSError) -> None:
+        raise DataError(f"{error.filename}: cannot be listed ({error.strerror})") from error
+
+    found: list[Path] = []
+    for folder, folders, names in os.walk(root, onerror=fail):
+        here = Path(folder)
+        folders[:] = [name for name in folders if not name.startswith(".")]
+        for link in [name for name in folders if (here / name).is_symlink()]:
+            counts.skipped.append(SkippedFile((here / link).relative_to(root).as_posix(), "a link to a folder"))
+        found += [here / name for name in names if not name.startswith(".")]
+    for path in sorted(found):
+        if has_suffix(path):
+            yield path
+        else:
+            file = path.relative_to(root).as_posix()
+            counts.skipped.append(SkippedFile(file, f"its name ends in none of {', '.join(SUFFIXES)}"))

@@ -1,0 +1,131 @@
+"""Files of JSON as raw rows: JSON Lines, a JSON array, single objects; each also gzipped.
+
+A JSON Lines file is streamed. A ``.json`` file is held in memory and its rows are parsed one by one, so that a
+bad row in the middle of an array costs that row only, unless its syntax hides where the next one starts.
+"""
+
+import gzip
+import re
+import zlib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import IO, Any, cast
+
+from rmtrain.errors import DataError
+from rmtrain.trajectories.importers.base import Raw
+from rmtrain.trajectories.importers.strict_json import JsonProblem, parse, parse_whole
+
+SUFFIXES = (".json", ".jsonl", ".json.gz", ".jsonl.gz")
+
+_SPACE = re.compile(r"[ \t\r\n]*")
+_BOM = "\ufeff"
+_BROKEN_GZIP = (EOFError, gzip.BadGzipFile, zlib.error)
+
+
+def has_suffix(path: Path) -> bool:
+    """Whether the name ends like a file that `read_rows` reads."""
+    return path.name.lower().endswith(SUFFIXES)
+
+
+def read_rows(path: Path, file: str, is_message: Callable[[Any], bool] = lambda value: False) -> Iterator[Raw]:
+    """Every row of a file, each parsed or with the reason why not.
+
+    Args:
+        path: a file with one of `SUFFIXES`.
+        file: how the rows name the file.
+        is_message: whether the first element of an array in a ``.json`` file shows that the whole array is one row.
+
+    Raises:
+        DataError: the file cannot be opened or read.
+    """
+    lines = ".jsonl" in path.name.lower()[-len(".jsonl.gz") :]
+    try:
+        with _open(path) as stream:
+            if lines:
+                yield from _lines(stream, file)
+            else:
+                yield from _values(stream, file, is_message)
+    except OSError as error:
+        raise DataError(f"{path}: cannot be read ({error.strerror or error})") from error
+
+
+def _open(path: Path) -> IO[bytes]:
+    return cast(IO[bytes], gzip.open(path, "rb")) if path.name.lower().endswith(".gz") else path.open("rb")
+
+
+def _lines(stream: IO[bytes], file: str) -> Iterator[Raw]:
+    number = 0
+    while True:
+        try:
+            line = stream.readline()
+        except _BROKEN_GZIP as error:
+            yield Raw(file, number + 1, None, "", error=f"the gzip file is damaged from here on ({error})")
+            return
+        if not line:
+            return
+        number += 1
+        text = line.decode("utf-8", "surrogateescape")
+        if number == 1:
+            text = text.removeprefix(_BOM)
+        text = text.strip(" \t\r\n")
+        if not text:
+            continue
+        try:
+            yield Raw(file, number, None, text, payload=parse_whole(text))
+        except JsonProblem as problem:
+            yield Raw(file, number, None, text, error=str(problem))
+
+
+def _values(stream: IO[bytes], file: str, is_message: Callable[[Any], bool]) -> Iterator[Raw]:
+    try:
+        data = stream.read()
+    except _BROKEN_GZIP as error:
+        yield Raw(file, 1, None, "", error=f"the gzip file is damaged ({error})")
+        return
+    text = data.decode("utf-8", "surrogateescape").removeprefix(_BOM)
+    start = _skip(text, 0)
+    in_array = text.startswith("[", start) and not _is_one_row(text, start, is_message)
+    if in_array:
+        start = _skip(text, start + 1)
+    line, counted, row = 1, 0, 0
+    closed = not in_array
+    while start < len(text):
+        if in_array and text[start] == "]":
+            closed = True
+            start = _skip(text, start + 1)
+            if start < len(text):
+                line += text.count("\n", counted, start)
+                yield Raw(file, line, row + 1, text[start:], error="more follows the end of the JSON array")
+            break
+        row += 1
+        line += text.count("\n", counted, start)
+        counted = start
+        try:
+            parsed = parse(text, start)
+        except JsonProblem as problem:
+            rest = "" if row == 1 else "; what follows it in the file is lost with it"
+            yield Raw(file, line, row, text[start:], error=f"{problem}{rest}")
+            return
+        yield Raw(file, line, row, text[start : parsed.end], payload=parsed.value, error=parsed.problem)
+        start = _skip(text, parsed.end)
+        if in_array and start < len(text) and text[start] != "]":
+            if text[start] != ",":
+                yield Raw(file, line, row + 1, text[start:], error="no comma stands before this row of the JSON array")
+                return
+            start = _skip(text, start + 1)
+    if not closed:
+        line += text.count("\n", counted)
+        yield Raw(file, line, row + 1, "", error="the file ends inside its JSON array")
+
+
+def _skip(text: str, start: int) -> int:
+    match = _SPACE.match(text, start)
+    return match.end() if match else start
+
+
+def _is_one_row(text: str, start: int, is_message: Callable[[Any], bool]) -> bool:
+    first = _skip(text, start + 1)
+    try:
+        return first < len(text) and text[first] != "]" and is_message(parse(text, first).value)
+    except JsonProblem:
+        return False
