@@ -1,17 +1,17 @@
 """Verifier and verdict: a rule looks at a trajectory and gives values in [0, 1], each with its reason.
 
 A verifier that cannot decide abstains and says why. An abstention is never a zero: a reward that
-confuses the two teaches the policy to trigger it.
+confuses the two teaches the policy to trigger it. In every verdict 1 is the good side.
 """
 
 from collections.abc import Iterable
-from typing import Any, Literal, Protocol
+from typing import Any, Final, Literal, Protocol, runtime_checkable
 
 from pydantic import Field, model_validator
 
 from rmtrain.trajectories.schema import Record, Trajectory
 
-VERDICT_VERSION = "rmtrain.verdict/1"
+VERDICT_VERSION: Final = "rmtrain.verdict/1"
 
 
 class Verdict(Record):
@@ -49,6 +49,7 @@ class Verdict(Record):
         return self
 
 
+@runtime_checkable
 class Verifier(Protocol):
     """A rule. It must not change the trajectory, and returns the same verdicts for the same input."""
 
@@ -58,3 +59,43 @@ class Verifier(Protocol):
     def verify(self, trajectory: Trajectory) -> Iterable[Verdict]:
         """Every verdict of this rule on `trajectory`, in order of step and call."""
         ...
+
+
+def decided(
+    rule: Verifier,
+    trajectory: Trajectory,
+    value: float,
+    reason: str,
+    *,
+    dimension: str | None = None,
+    evidence: dict[str, Any] | None = None,
+) -> Verdict:
+    """The verdict of `rule` on the whole trajectory: `value` in [0, 1] and the sentence that explains it."""
+    return Verdict(
+        verifier=rule.name,
+        version=rule.version,
+        trajectory_id=trajectory.trajectory_id,
+        dimension=dimension,
+        value=value,
+        reason=reason,
+        evidence=evidence or {},
+    )
+
+
+def abstained(
+    rule: Verifier,
+    trajectory: Trajectory,
+    because: str,
+    *,
+    dimension: str | None = None,
+    evidence: dict[str, Any] | None = None,
+) -> Verdict:
+    """The abstention of `rule` on the whole trajectory, with its reason."""
+    return Verdict(
+        verifier=rule.name,
+        version=rule.version,
+        trajectory_id=trajectory.trajectory_id,
+        dimension=dimension,
+        abstained_because=because,
+        evidence=evidence or {},
+    )

@@ -1,0 +1,1 @@
+"""Rules about what a trajectory achieved: subgoals, reward of the source, state, actions, answer."""
