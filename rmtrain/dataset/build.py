@@ -1,0 +1,194 @@
+"""Trajectories, verdicts and labels → examples and pairs, each in one split.
+
+A head is labelled by the dimension of its own name: a trajectory or step head by verdicts, a step head
+by people's labels where there are any, a Bradley-Terry head by people's pairs. What has no label stays
+None; what could not be used is counted.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from rmtrain.config.dataset import SplitSettings
+from rmtrain.config.model import HeadSettings
+from rmtrain.dataset.examples import Example, Pair, Value
+from rmtrain.dataset.split import refuse_leak, split_of
+from rmtrain.errors import ConfigError, DataError
+from rmtrain.labels.aggregate import Labels
+from rmtrain.trajectories.render import RenderOptions, render
+from rmtrain.trajectories.schema import SPLITS, Split, Trajectory
+from rmtrain.verifiers.base import Verdict
+from rmtrain.world.truth import Truth
+
+
+@dataclass
+class SplitData:
+    """The examples and pairs of one split."""
+
+    examples: list[Example] = field(default_factory=list)
+    pairs: list[Pair] = field(default_factory=list)
+
+
+@dataclass
+class Built:
+    """All splits, and what was left out on the way.
+
+    Attributes:
+        splits: the data per split, every split present.
+        dropped: reason to count of labels, pairs or verdicts that could not be used.
+    """
+
+    splits: dict[Split, SplitData]
+    dropped: Counter[str]
+
+
+def collect_verdicts(verdicts: Iterable[Verdict]) -> dict[str, dict[str, dict[int | None, float | None]]]:
+    """Verdicts that label a dimension, as trajectory_id → dimension → step_index (None: whole) → value or None."""
+    collected: dict[str, dict[str, dict[int | None, float | None]]] = defaultdict(lambda: defaultdict(dict))
+    for verdict in verdicts:
+        if verdict.dimension is not None:
+            collected[verdict.trajectory_id][verdict.dimension][verdict.step_index] = verdict.value
+    return {trajectory_id: dict(dimensions) for trajectory_id, dimensions in collected.items()}
+
+
+def build(
+    trajectories: Iterable[Trajectory],
+    verdicts: Iterable[Verdict],
+    labels: Labels,
+    truths: Mapping[str, Truth],
+    heads: Mapping[str, HeadSettings],
+    splits: SplitSettings,
+    options: RenderOptions = RenderOptions(),
+) -> Built:
+    """Make the examples and pairs of every split.
+
+    Args:
+        trajectories: the episodes; read once.
+        verdicts: what rules said; those with a `dimension` label the head of that name.
+        labels: what people said, aggregated.
+        truths: true values by trajectory_id where a simulated world knows them; for evaluation only.
+        heads: the declared heads.
+        splits: shares of tasks; a split that a trajectory's source declares goes before it.
+        options: how trajectories read.
+
+    Returns:
+        The data and the counts of what was dropped.
+
+    Raises:
+        ConfigError: the shares do not sum to 1.
+        DataError: there are no trajectories, a task is in two splits, or a pair joins two tasks.
+    """
+    shares = {name: float(getattr(splits, name)) for name in SPLITS}
+    if abs(sum(shares.values()) - 1) > 1e-6 or min(shares.values()) < 0:
+        raise ConfigError(f"the shares of splits are {shares} and sum to {sum(shares.values()):g}. They must sum to 1.")
+    judged = collect_verdicts(verdicts)
+    dropped: Counter[str] = Counter()
+    built = Built({name: SplitData() for name in SPLITS}, dropped)
+    home: dict[str, tuple[str, Split]] = {}
+    splits_of_tasks: dict[str, set[Split]] = defaultdict(set)
+    for trajectory in trajectories:
+        if not trajectory.steps:
+            dropped["trajectory without a step"] += 1
+            continue
+        task_id = trajectory.task.task_id
+        split = trajectory.source.split or split_of(task_id, shares, splits.seed)
+        splits_of_tasks[task_id].add(split)
+        home[trajectory.trajectory_id] = (task_id, split)
+        example = _example(trajectory, judged.get(trajectory.trajectory_id, {}), labels, truths, heads, options)
+        built.splits[split].examples.append(example)
+    if not home:
+        raise DataError("there is no trajectory to build a dataset from. Make some: job=ingest or job=simulate.")
+    refuse_leak(splits_of_tasks)
+    for name in sorted(set(judged) - set(home)):
+        dropped["verdicts on a trajectory that is not here"] += len(judged[name])
+    _add_pairs(built, labels, heads, home)
+    return built
+
+
+def _example(
+    trajectory: Trajectory,
+    judged: Mapping[str, Mapping[int | None, float | None]],
+    labels: Labels,
+    truths: Mapping[str, Truth],
+    heads: Mapping[str, HeadSettings],
+    options: RenderOptions,
+) -> Example:
+    rendered = render(trajectory, options)
+    whole: dict[str, Value] = {}
+    stepwise: dict[str, tuple[Value, ...]] = {}
+    for name, head in heads.items():
+        values = judged.get(name, {})
+        if head.level == "step":
+            said = labels.steps.get(name, {})
+            stepwise[name] = tuple(
+                _as_label(said.get((trajectory.trajectory_id, i), values.get(i)), head)
+                for i in range(len(trajectory.steps))
+            )
+        elif head.objective != "bradley_terry":
+            whole[name] = _as_label(values.get(None), head)
+    truth = truths.get(trajectory.trajectory_id)
+    return Example(
+        trajectory_id=trajectory.trajectory_id,
+        task_id=trajectory.task.task_id,
+        prefix=rendered.prefix,
+        blocks=rendered.blocks,
+        trajectory_labels=whole,
+        step_labels=stepwise,
+        truth={} if truth is None else _true_values(truth),
+        step_truth={} if truth is None else {"step_quality": tuple(float(q) for q in truth.step_quality)},
+        task_family=trajectory.task.family,
+        policy=trajectory.source.policy,
+    )
+
+
+def _true_values(truth: Truth) -> dict[str, float]:
+    values = {
+        "correctness": truth.correctness,
+        "tool_efficiency": truth.tool_efficiency,
+        "consistency": truth.consistency,
+    }
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def _as_label(value: float | tuple[float, ...] | None, head: HeadSettings) -> Value:
+    """A value or distribution in the form the head's objective takes."""
+    if value is None:
+        return None
+    if head.objective == "ordinal" and not isinstance(value, tuple):
+        position = value * (head.classes - 1)
+        low = min(int(position), head.classes - 2)
+        return tuple(
+            (1 - (position - low)) if k == low else (position - low) if k == low + 1 else 0.0
+            for k in range(head.classes)
+        )
+    if head.objective == "bce" and isinstance(value, tuple):
+        return sum(k * share for k, share in enumerate(value)) / (len(value) - 1)
+    return value
+
+
+def _add_pairs(
+    built: Built, labels: Labels, heads: Mapping[str, HeadSettings], home: Mapping[str, tuple[str, Split]]
+) -> None:
+    for pair in labels.pairs:
+        head = heads.get(pair.dimension)
+        if head is None or head.objective != "bradley_terry":
+            built.dropped[f"pairs on '{pair.dimension}', which no bradley_terry head learns"] += 1
+            continue
+        sides = [home.get(pair.trajectory_a), home.get(pair.trajectory_b)]
+        if sides[0] is None or sides[1] is None:
+            built.dropped["pairs with a trajectory that is not here"] += 1
+            continue
+        if sides[0][0] != sides[1][0]:
+            raise DataError(
+                f"a comparison joins trajectories of two tasks, '{sides[0][0]}' and '{sides[1][0]}'. "
+                "Only trajectories of one task can be compared: mend the annotations."
+            )
+        built.splits[sides[0][1]].pairs.append(
+            Pair(pair.dimension, pair.trajectory_a, pair.trajectory_b, pair.target, pair.pair_weight)
+        )
+    for name, steps in labels.steps.items():
+        strangers = {trajectory_id for trajectory_id, _ in steps} - set(home)
+        if strangers:
+            built.dropped["step labels on a trajectory that is not here"] += sum(t in strangers for t, _ in steps)
+        if name not in heads:
+            built.dropped[f"step labels on '{name}', which no head learns"] += len(steps)

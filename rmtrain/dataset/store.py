@@ -1,0 +1,240 @@
+"""The dataset folder: Arrow tables of examples and pairs per split, `dataset.json`, and a card to read.
+
+`dataset.json` holds the digest of the contents, the heads and the render hash: a model refuses a dataset
+that reads otherwise than what it was trained on.
+"""
+
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rmtrain.config.model import HeadSettings
+from rmtrain.dataset.build import Built, SplitData
+from rmtrain.dataset.examples import Example, Pair, Value
+from rmtrain.errors import DataError
+from rmtrain.trajectories.render import RenderOptions, render_hash
+from rmtrain.trajectories.schema import SPLITS, Split, digest
+
+FORMAT = "rmtrain.dataset/1"
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """A dataset folder in memory.
+
+    Attributes:
+        splits: examples and pairs per split.
+        digest: identity of the contents, 16 hexadecimal digits.
+        render_hash: identity of the text's form.
+        markers: whether the text shows facts that need no reference.
+        heads: level, objective and number of classes of each labelled dimension.
+        folder: where it lies.
+    """
+
+    splits: dict[Split, SplitData]
+    digest: str
+    render_hash: str
+    markers: bool
+    heads: dict[str, dict[str, Any]]
+    folder: Path
+
+
+def save(built: Built, heads: Mapping[str, HeadSettings], options: RenderOptions, folder: Path) -> dict[str, Any]:
+    """Write a dataset folder in one move; an older one at the same place is replaced.
+
+    Returns:
+        What `dataset.json` holds.
+    """
+    from datasets import Dataset as Table
+    from datasets import DatasetDict, disable_progress_bars
+
+    disable_progress_bars()
+    rows = {name: [_example_row(example, heads) for example in data.examples] for name, data in built.splits.items()}
+    pairs = {name: [vars(pair) for pair in data.pairs] for name, data in built.splits.items()}
+    meta: dict[str, Any] = {
+        "format": FORMAT,
+        "digest": digest([rows, pairs])[:16],
+        "render_hash": render_hash(options),
+        "markers": options.markers,
+        "heads": {n: {"level": h.level, "objective": h.objective, "classes": h.classes} for n, h in heads.items()},
+        "splits": {name: _counts(data) for name, data in built.splits.items()},
+        "dropped": dict(sorted(built.dropped.items())),
+    }
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    scratch = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
+    try:
+        features = _features(heads)
+        DatasetDict({n: Table.from_list(r, features=features) for n, r in rows.items()}).save_to_disk(
+            str(scratch / "examples")
+        )
+        DatasetDict({n: Table.from_list(r, features=_pair_features()) for n, r in pairs.items()}).save_to_disk(
+            str(scratch / "pairs")
+        )
+        (scratch / "dataset.json").write_text(json.dumps(meta, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+        (scratch / "README.md").write_text(card(meta), encoding="utf-8")
+        if folder.exists():
+            shutil.rmtree(folder)
+        os.replace(scratch, folder)
+    except BaseException:
+        shutil.rmtree(scratch, ignore_errors=True)
+        raise
+    return meta
+
+
+def load(folder: Path) -> Dataset:
+    """Read a dataset folder.
+
+    Raises:
+        DataError: the folder is absent, is no dataset, or was written by another version.
+    """
+    path = folder / "dataset.json"
+    if not path.is_file():
+        raise DataError(f"{folder} is not a dataset: it holds no dataset.json. Make one: python -m rmtrain job=build")
+    meta = json.loads(path.read_text(encoding="utf-8"))
+    if meta.get("format") != FORMAT:
+        raise DataError(f"{path}: format '{meta.get('format')}', expected '{FORMAT}'. Build it again: job=build")
+    from datasets import load_from_disk
+
+    examples, pairs = load_from_disk(str(folder / "examples")), load_from_disk(str(folder / "pairs"))
+    return Dataset(
+        splits={
+            name: SplitData(
+                examples=[_row_example(row, meta["heads"]) for row in examples[name]],
+                pairs=[Pair(**row) for row in pairs[name]],
+            )
+            for name in SPLITS
+        },
+        digest=meta["digest"],
+        render_hash=meta["render_hash"],
+        markers=meta["markers"],
+        heads=meta["heads"],
+        folder=folder,
+    )
+
+
+def card(meta: Mapping[str, Any]) -> str:
+    """The dataset's README: what is in it, per split and head, and what was left out."""
+    lines = [
+        f"# Dataset {meta['digest']}",
+        "",
+        "Trajectories of LLM agents as text, with a label per head. A missing label is null and never 0.",
+        "Tasks are split by `task_id`; no task is in two splits.",
+        "",
+        f"Format `{meta['format']}`, render hash `{meta['render_hash']}`, markers `{meta['markers']}`.",
+        "",
+        "| split | tasks | trajectories | steps | pairs | " + " | ".join(meta["heads"]) + " |",
+        "|---|---|---|---|---|" + "---|" * len(meta["heads"]),
+    ]
+    for split, counts in meta["splits"].items():
+        cells = [counts[key] for key in ("tasks", "trajectories", "steps", "pairs")]
+        cells += [counts["labels"].get(name, 0) for name in meta["heads"]]
+        lines.append(f"| {split} | " + " | ".join(str(cell) for cell in cells) + " |")
+    lines += ["", "Columns named after a head count its labels."]
+    if meta["dropped"]:
+        lines += ["", "Left out:", ""] + [f"- {count} x {reason}" for reason, count in meta["dropped"].items()]
+    return "\n".join(lines) + "\n"
+
+
+def _counts(data: SplitData) -> dict[str, Any]:
+    labels: dict[str, int] = {}
+    for example in data.examples:
+        for name, value in example.trajectory_labels.items():
+            labels[name] = labels.get(name, 0) + (value is not None)
+        for name, values in example.step_labels.items():
+            labels[name] = labels.get(name, 0) + sum(value is not None for value in values)
+    for pair in data.pairs:
+        labels[pair.head] = labels.get(pair.head, 0) + 1
+    return {
+        "tasks": len({example.task_id for example in data.examples}),
+        "trajectories": len(data.examples),
+        "steps": sum(len(example.blocks) for example in data.examples),
+        "pairs": len(data.pairs),
+        "labels": labels,
+    }
+
+
+def _features(heads: Mapping[str, HeadSettings]) -> Any:
+    from datasets import Features, List
+    from datasets import Value as Scalar
+
+    columns: dict[str, Any] = {
+        "trajectory_id": Scalar("string"),
+        "task_id": Scalar("string"),
+        "task_family": Scalar("string"),
+        "policy": Scalar("string"),
+        "prefix": Scalar("string"),
+        "blocks": List(Scalar("string")),
+    }
+    for name, head in heads.items():
+        if head.objective != "bradley_terry":
+            value = List(Scalar("float64")) if head.objective == "ordinal" else Scalar("float64")
+            columns[f"label/{name}"] = List(value) if head.level == "step" else value
+        columns[f"truth/{name}"] = List(Scalar("float64")) if head.level == "step" else Scalar("float64")
+    return Features(columns)
+
+
+def _pair_features() -> Any:
+    from datasets import Features
+    from datasets import Value as Scalar
+
+    text, number = Scalar("string"), Scalar("float64")
+    return Features({"head": text, "trajectory_a": text, "trajectory_b": text, "target": number, "pair_weight": number})
+
+
+def _example_row(example: Example, heads: Mapping[str, HeadSettings]) -> dict[str, Any]:
+    row: dict[str, Any] = {
+        "trajectory_id": example.trajectory_id,
+        "task_id": example.task_id,
+        "task_family": example.task_family,
+        "policy": example.policy,
+        "prefix": example.prefix,
+        "blocks": list(example.blocks),
+    }
+    for name, head in heads.items():
+        if head.level == "step":
+            row[f"label/{name}"] = [_plain(value) for value in example.step_labels.get(name, ())]
+            row[f"truth/{name}"] = list(example.step_truth[name]) if name in example.step_truth else None
+        else:
+            if head.objective != "bradley_terry":
+                row[f"label/{name}"] = _plain(example.trajectory_labels.get(name))
+            row[f"truth/{name}"] = example.truth.get(name)
+    return row
+
+
+def _plain(value: Value) -> Any:
+    return list(value) if isinstance(value, tuple) else value
+
+
+def _row_example(row: Mapping[str, Any], heads: Mapping[str, Mapping[str, Any]]) -> Example:
+    whole, stepwise, truth, step_truth = {}, {}, {}, {}
+    for name, head in heads.items():
+        if head["level"] == "step":
+            stepwise[name] = tuple(_value(value) for value in row[f"label/{name}"] or ())
+            if row[f"truth/{name}"] is not None:
+                step_truth[name] = tuple(row[f"truth/{name}"])
+        else:
+            if head["objective"] != "bradley_terry":
+                whole[name] = _value(row[f"label/{name}"])
+            if row[f"truth/{name}"] is not None:
+                truth[name] = row[f"truth/{name}"]
+    return Example(
+        trajectory_id=row["trajectory_id"],
+        task_id=row["task_id"],
+        prefix=row["prefix"],
+        blocks=tuple(row["blocks"]),
+        trajectory_labels=whole,
+        step_labels=stepwise,
+        truth=truth,
+        step_truth=step_truth,
+        task_family=row["task_family"],
+        policy=row["policy"],
+    )
+
+
+def _value(value: Any) -> Value:
+    return tuple(value) if isinstance(value, list) else value

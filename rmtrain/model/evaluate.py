@@ -1,0 +1,187 @@
+"""Values of any model, and the labels of a split, to one figure per head; and how far that is from chance to ceiling.
+
+The figure of a head: share of variance explained (bce), quadratic kappa (ordinal), accuracy on pairs
+without ties (bradley_terry). Classes are cut from expected values at points chosen on validation, by the
+same rule for every model, since kappa depends on the rule.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from rmtrain.config.model import HeadSettings
+from rmtrain.dataset.examples import Example, Pair
+from rmtrain.model.baselines import Values, expected, unit_labels
+from rmtrain.model.metrics import Figure, explained_share, pair_accuracy, quadratic_kappa
+
+CHANCE = {"bce": 0.0, "ordinal": 0.0, "bradley_terry": 0.5}
+"""What the best constant gets in each objective's figure."""
+
+MEASURES = {"bce": "explained share", "ordinal": "quadratic kappa", "bradley_terry": "pair accuracy"}
+
+Cuts = dict[str, tuple[float, ...]]
+
+
+@dataclass(frozen=True)
+class HeadRow:
+    """One head's line in the final table; a figure that could not be computed is None.
+
+    Attributes:
+        head: name.
+        measure: what the figures are.
+        n: labels (or decided pairs) in the test split.
+        chance: figure of the best constant.
+        majority: figure of the commonest label.
+        tfidf: figure of the TF-IDF baseline.
+        model: figure of the reward model.
+        ceiling: figure of the true values against the same labels, known in a simulated world only.
+    """
+
+    head: str
+    measure: str
+    n: int
+    chance: float | None
+    majority: float | None
+    tfidf: float | None
+    model: float | None
+    ceiling: float | None
+
+    def way(self, figure: float | None) -> float | None:
+        """How far `figure` is on the way from chance (0) to ceiling (1)."""
+        if figure is None or self.ceiling is None or self.chance is None or self.ceiling <= self.chance:
+            return None
+        return (figure - self.chance) / (self.ceiling - self.chance)
+
+
+def choose_cuts(heads: Mapping[str, HeadSettings], values: Values, examples: Sequence[Example]) -> Cuts:
+    """For each ordinal head the two or more cut points in [0, 1] with the highest kappa on `examples`.
+
+    Without labels there the cuts lie halfway between the classes.
+    """
+    cuts: Cuts = {}
+    for name, head in heads.items():
+        if head.objective != "ordinal":
+            continue
+        flat, labels = _ordinal_units(name, head, values, examples)
+        middle = tuple((k + 0.5) / (head.classes - 1) for k in range(head.classes - 1))
+        cuts[name] = _best_cuts(flat, labels, middle) if len(labels) else middle
+    return cuts
+
+
+def figures(
+    heads: Mapping[str, HeadSettings], values: Values, examples: Sequence[Example], pairs: Sequence[Pair], cuts: Cuts
+) -> dict[str, Figure]:
+    """One figure per head.
+
+    Args:
+        heads: the declared heads.
+        values: values per head and example, in the order of `examples`.
+        examples: what was judged.
+        pairs: comparisons among them.
+        cuts: cut points of ordinal heads.
+    """
+    found: dict[str, Figure] = {}
+    at = {example.trajectory_id: index for index, example in enumerate(examples)}
+    for name, head in heads.items():
+        if head.objective == "ordinal":
+            flat, labels = _ordinal_units(name, head, values, examples)
+            found[name] = quadratic_kappa(np.digitize(flat, cuts[name]), labels)
+        elif head.objective == "bce":
+            flat, y = _units(name, head, values, examples)
+            found[name] = explained_share(flat, y)
+        else:
+            own = [pair for pair in pairs if pair.head == name]
+            d = [values[name][at[p.trajectory_a]][0] - values[name][at[p.trajectory_b]][0] for p in own]
+            found[name] = pair_accuracy(np.array(d, dtype=float), np.array([p.target for p in own], dtype=float))
+    return found
+
+
+def true_values(heads: Mapping[str, HeadSettings], examples: Sequence[Example]) -> Values | None:
+    """What a simulated world knows, in the form of values; None where any example has no truth."""
+    values: Values = {}
+    for name, head in heads.items():
+        rows = []
+        for example in examples:
+            if head.level == "step":
+                steps = example.step_truth.get(name)
+                if steps is None:
+                    return None
+                rows.append(np.array([0.0 if v is None else v / (head.classes - 1) for v in steps]))
+            elif name in example.truth:
+                rows.append(np.array([example.truth[name]]))
+            elif head.objective == "bce" and example.trajectory_labels.get(name) is None:
+                rows.append(np.array([0.0]))  # not labelled either, so never looked at
+            else:
+                return None
+        values[name] = rows
+    return values
+
+
+def table(heads: Mapping[str, HeadSettings], found: Mapping[str, Mapping[str, Figure] | None]) -> list[HeadRow]:
+    """The final table.
+
+    Args:
+        heads: the declared heads.
+        found: figures per column: chance, majority, tfidf, model, ceiling; None or absent for none.
+    """
+
+    def value(column: str, name: str) -> float | None:
+        figures_of = found.get(column)
+        return None if figures_of is None else figures_of[name].value
+
+    return [
+        HeadRow(
+            head=name,
+            measure=MEASURES[head.objective],
+            n=(found.get("model") or {})[name].n if found.get("model") else 0,
+            chance=CHANCE[head.objective],
+            majority=value("majority", name),
+            tfidf=value("tfidf", name),
+            model=value("model", name),
+            ceiling=value("ceiling", name),
+        )
+        for name, head in heads.items()
+    ]
+
+
+def _units(name: str, head: HeadSettings, values: Values, examples: Sequence[Example]) -> tuple[np.ndarray, np.ndarray]:
+    flat: list[float] = []
+    y: list[float] = []
+    for example, row in zip(examples, values[name], strict=True):
+        for value, label in zip(row, unit_labels(name, head, example), strict=True):
+            number = expected(label)
+            if number is not None:
+                flat.append(float(value))
+                y.append(number)
+    return np.array(flat), np.array(y)
+
+
+def _ordinal_units(
+    name: str, head: HeadSettings, values: Values, examples: Sequence[Example]
+) -> tuple[np.ndarray, np.ndarray]:
+    flat: list[float] = []
+    labels: list[tuple[float, ...]] = []
+    for example, row in zip(examples, values[name], strict=True):
+        for value, label in zip(row, unit_labels(name, head, example), strict=True):
+            if isinstance(label, tuple):
+                flat.append(float(value))
+                labels.append(label)
+    return np.array(flat), np.array(labels, dtype=float).reshape(len(labels), head.classes)
+
+
+def _best_cuts(flat: np.ndarray, labels: np.ndarray, start: tuple[float, ...]) -> tuple[float, ...]:
+    """Coordinate search over a grid of 5 % quantiles and even steps; three rounds are enough for three classes."""
+    grid = np.unique(np.concatenate([np.linspace(0.02, 0.98, 49), np.quantile(flat, np.linspace(0.02, 0.98, 49))]))
+    cuts = list(start)
+    for _ in range(3):
+        for index in range(len(cuts)):
+            low = cuts[index - 1] if index else -np.inf
+            high = cuts[index + 1] if index + 1 < len(cuts) else np.inf
+            options = [float(c) for c in grid if low < c < high] or [cuts[index]]
+            kappas = []
+            for option in options:
+                trial = [*cuts[:index], option, *cuts[index + 1 :]]
+                kappas.append(quadratic_kappa(np.digitize(flat, trial), labels).value or 0.0)
+            cuts[index] = options[int(np.argmax(kappas))]
+    return tuple(cuts)

@@ -1,0 +1,129 @@
+"""The simulated corpus, task by task: trajectories, their true values, and what annotators say of them."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from random import Random
+
+from rmtrain.config.world import WorldSettings
+from rmtrain.errors import ConfigError, unknown
+from rmtrain.labels.schema import Comparison, Ranking, StepLabel
+from rmtrain.trajectories.schema import Split, Trajectory
+from rmtrain.world.annotators import annotate_task, hire
+from rmtrain.world.environment import TOOLS
+from rmtrain.world.episode import run_episode
+from rmtrain.world.families import FAMILIES
+from rmtrain.world.policies import write_script
+from rmtrain.world.tasks import WorldTask, public_task
+from rmtrain.world.truth import Truth
+from rmtrain.world.vocabulary import PART_OF_SPLIT, Vocabulary
+
+
+@dataclass(frozen=True)
+class TaskRecord:
+    """All that is simulated for one task."""
+
+    world_task: WorldTask
+    trajectories: tuple[Trajectory, ...]
+    truths: tuple[Truth, ...]
+    annotations: tuple[StepLabel | Comparison | Ranking, ...]
+
+
+def make_task(settings: WorldSettings, index: int) -> WorldTask:
+    """Task number `index` of the world: equal settings and index give an equal task.
+
+    Raises:
+        ConfigError: a family is unknown, or `leave_out` is none of the families in use.
+    """
+    families = _families(settings)
+    family = families[index % len(families)]
+    split = _split(settings, index // len(families), len(families), family)
+    vocabulary = Vocabulary(PART_OF_SPLIT[split])
+    rng = Random(f"task/{settings.seed}/{index}")
+    draft = FAMILIES[family](rng, vocabulary)
+    names = list(draft.tools)
+    rng.shuffle(names)
+    return WorldTask(
+        task=public_task(
+            task_id=f"{family}-{settings.seed}-{index:05d}",
+            family=family,
+            query=draft.query,
+            moves=draft.moves,
+            truth=draft.truth,
+            answer=draft.answer,
+            tools=tuple(TOOLS[name] for name in names),
+            final_state=draft.final_state,
+        ),
+        world=draft.world,
+        moves=draft.moves,
+        known=draft.known,
+        truth=draft.truth,
+        answer=draft.answer,
+        answer_label=draft.answer_label,
+        wrong_answers=draft.wrong_answers,
+        plan=draft.plan,
+        vocabulary=vocabulary,
+        split=split,
+        max_steps=settings.max_steps,
+    )
+
+
+def simulate(settings: WorldSettings) -> Iterator[TaskRecord]:
+    """Every task of the corpus with its rollouts and annotations, deterministic by `settings.seed`.
+
+    Raises:
+        ConfigError: settings that no corpus can be made from.
+    """
+    if settings.annotators.count < settings.annotators.overlap:
+        raise ConfigError(
+            f"world.annotators.count is {settings.annotators.count} and overlap {settings.annotators.overlap}. "
+            "Each item needs `overlap` distinct people: raise count or lower overlap."
+        )
+    people = hire(settings.annotators, settings.seed)
+    for index in range(settings.n_tasks):
+        world_task = make_task(settings, index)
+        rng = Random(f"rollouts/{settings.seed}/{index}")
+        taken: set[str] = set()
+        episodes = []
+        for trial in range(settings.n_rollouts):
+            script = write_script(rng, world_task, taken)
+            taken.add(script.policy)
+            episodes.append(run_episode(world_task, script, trial, settings.seed))
+        truths = tuple(truth for _, truth in episodes)
+        yield TaskRecord(
+            world_task=world_task,
+            trajectories=tuple(trajectory for trajectory, _ in episodes),
+            truths=truths,
+            annotations=tuple(
+                annotate_task(truths, world_task.task.task_id, people, settings.annotators, settings.seed)
+            ),
+        )
+
+
+def _families(settings: WorldSettings) -> list[str]:
+    for family in [*settings.families, *([settings.leave_out] if settings.leave_out else [])]:
+        if family not in FAMILIES:
+            raise ConfigError(unknown("task family", family, FAMILIES))
+    if settings.leave_out and settings.leave_out not in settings.families:
+        raise ConfigError(f"world.leave_out is '{settings.leave_out}', which is not among world.families.")
+    if not settings.families or settings.families == [settings.leave_out]:
+        raise ConfigError("world.families names no family to train on. Known: " + ", ".join(FAMILIES))
+    return settings.families
+
+
+def _split(settings: WorldSettings, position: int, n_families: int, family: str) -> Split:
+    """The split of the `position`-th task of a family: shares are met within each family, in seeded order."""
+    if family == settings.leave_out:
+        return "test"
+    count = max(1, settings.n_tasks // n_families)
+    order = list(range(count))
+    Random(f"split/{settings.seed}/{family}").shuffle(order)
+    share = (order.index(position % count) + 0.5) / count
+    for split, size in (
+        ("test", settings.test_share),
+        ("validation", settings.validation_share),
+        ("calibration", settings.calibration_share),
+    ):
+        if share < size:
+            return split  # type: ignore[return-value]
+        share -= size
+    return "train"
