@@ -1,0 +1,47 @@
+"""`python -m rmtrain job=NAME key=value`: compose the settings, run the job's page, keep and show its report.
+
+Exit status: 0 done, 1 a bug of ours (with a traceback), 2 something the user can mend, 130 interrupted.
+"""
+
+import sys
+from datetime import UTC, datetime
+from importlib import import_module
+from pathlib import Path
+
+from rmtrain.config.help import help_text
+from rmtrain.config.jobs import JobSettings
+from rmtrain.errors import RmtrainError
+
+
+def run(settings: JobSettings, folder: Path) -> None:
+    """Run one job; its report goes to ``folder/report.json`` and, as text, to standard output."""
+    from rmtrain.jobs.report import is_main_process
+
+    started = datetime.now(UTC)
+    report = import_module(f"rmtrain.jobs.{settings.job}").run(settings, folder)
+    report.close(settings.record, started)
+    if is_main_process():
+        report.save(folder)
+        print(report.text())
+
+
+def main() -> int:
+    """The command; returns the exit status."""
+    try:
+        if not {"--help", "-h"}.isdisjoint(sys.argv[1:]):  # Hydra's own help takes half a second to say less
+            print(help_text(sys.argv[1:]))
+        else:
+            from rmtrain.config.compose import main as compose_and_run
+
+            compose_and_run(run)
+    except RmtrainError as error:
+        print(f"rmtrain: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("rmtrain: interrupted", file=sys.stderr)
+        return 130
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

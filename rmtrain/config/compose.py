@@ -1,0 +1,164 @@
+"""From the command line and conf/ to one plain dataclass: the only importer of hydra and omegaconf.
+
+Hydra composes untyped, so that a key behind ``+`` is seen here and refused when no dataclass declares it;
+then the values take the dataclass's types. Whatever Hydra or OmegaConf object to becomes one sentence.
+"""
+
+import os
+import re
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import hydra
+from hydra.core.hydra_config import HydraConfig
+from hydra.errors import HydraException, MissingConfigException, OverrideParseException
+from omegaconf import Container, OmegaConf
+from omegaconf.errors import (
+    InterpolationResolutionError,
+    OmegaConfBaseException,
+    ValidationError,
+)
+from omegaconf.resolvers import oc
+
+from rmtrain.config.folder import conf_folder
+from rmtrain.config.jobs import JOBS, JobSettings
+from rmtrain.config.schema import docs, first_undeclared, in_words, type_of, unknown_setting
+from rmtrain.errors import ConfigError, unknown
+
+VERSION_BASE = "1.3"
+
+
+def main(run: Callable[[JobSettings, Path], None]) -> None:
+    """Read the command line, compose, and call `run` with typed settings and the run folder.
+
+    Args:
+        run: does the job; called once, or once per combination under ``--multirun``. Its exceptions pass
+            through unchanged.
+
+    Raises:
+        ConfigError: the command line or a configuration file asks for something that does not exist.
+    """
+    os.environ["HYDRA_FULL_ERROR"] = "1"  # Hydra then raises what it would otherwise print before it exits
+
+    failures: list[Exception] = []
+
+    def task(config: Container) -> None:
+        folder = Path(HydraConfig.get().runtime.output_dir)
+        try:
+            if not failures:  # the first failure ends a sweep
+                run(typed(config), folder)
+        except Exception as error:
+            failures.append(error)  # raised below: Hydra would print a line of its own
+        finally:
+            if folder.is_dir() and not any(folder.iterdir()):
+                folder.rmdir()  # Hydra makes it before the settings are checked
+
+    with _in_one_sentence(sys.argv[1:]):
+        hydra.main(version_base=VERSION_BASE, config_path=str(conf_folder()), config_name="config")(task)()
+    for failure in failures:
+        raise failure
+
+
+def compose(overrides: Sequence[str] = ()) -> JobSettings:
+    """The settings that ``python -m rmtrain OVERRIDES`` would run with; for notebooks and tests."""
+    with (
+        _in_one_sentence(overrides),
+        hydra.initialize_config_dir(str(conf_folder()), version_base=VERSION_BASE, job_name="rmtrain"),
+    ):
+        return typed(hydra.compose("config", list(overrides)))
+
+
+def typed(config: Container) -> JobSettings:
+    """The plain dataclass of a composed configuration.
+
+    Raises:
+        ConfigError: a key is not declared, a value has the wrong type, or a required one is absent.
+    """
+    raw = OmegaConf.to_container(config, resolve=False)
+    assert isinstance(raw, dict)  # the root of a configuration is a mapping
+    job = raw.get("job")
+    if job not in JOBS:
+        raise ConfigError(unknown("job", job, JOBS))
+    plain = {str(key): value for key, value in raw.items()}
+    if undeclared := first_undeclared(plain, JOBS[job]):
+        raise ConfigError(_unknown(undeclared, job))
+    try:
+        structured = OmegaConf.merge(OmegaConf.structured(JOBS[job]), config)
+        for key in sorted(OmegaConf.missing_keys(config) | OmegaConf.missing_keys(structured)):
+            raise ConfigError(_missing(key, job))
+        settings = OmegaConf.to_object(structured)
+    except InterpolationResolutionError as error:
+        raise ConfigError(f"{_assignment(error, config)} cannot be resolved: {_first_line(error)}") from None
+    except ValidationError as error:
+        key = str(error.full_key)
+        raise ConfigError(f"{_assignment(error, config)}: expected {in_words(type_of(key, JOBS[job]))}.") from None
+    assert isinstance(settings, JobSettings)
+    with _environment_by_name():
+        record = OmegaConf.to_container(OmegaConf.create(plain), resolve=True)
+    assert isinstance(record, dict)
+    settings.record = {str(key): value for key, value in record.items()}
+    return settings
+
+
+def _unknown(key: str, job: str) -> str:
+    sentence = unknown_setting(key, JOBS[job])
+    owners = [f"job={other}" for other, settings in JOBS.items() if type_of(key, settings) is not None]
+    return f"{sentence} It is a setting of {', '.join(owners)}, not of job={job}." if owners else sentence
+
+
+def _missing(key: str, job: str) -> str:
+    section, _, name = key.rpartition(".")
+    owner = type_of(section, JOBS[job]) if section else JOBS[job]
+    meaning = docs(owner).get(name, "") if isinstance(owner, type) else ""
+    return f"job={job} needs {key}=…: {meaning[:1].lower()}{meaning[1:]}"
+
+
+def _assignment(error: OmegaConfBaseException, config: Container) -> str:
+    """``key=value`` as received, for an error that knows its key."""
+    value: Any = OmegaConf.to_container(config, resolve=False)
+    for name in str(error.full_key).split("."):
+        value = value.get(name) if isinstance(value, dict) else value
+    return f"{error.full_key}={'null' if value is None else value}"
+
+
+def _first_line(error: BaseException) -> str:
+    return str(error).strip().split("\n", 1)[0]
+
+
+@contextmanager
+def _environment_by_name() -> Iterator[None]:
+    """Inside, ``${oc.env:NAME}`` gives the name: a value from the environment may be a secret."""
+    OmegaConf.register_new_resolver("oc.env", lambda name, *_: f"<env {name}>", replace=True)
+    try:
+        yield
+    finally:
+        OmegaConf.register_new_resolver("oc.env", oc.env, replace=True)
+
+
+@contextmanager
+def _in_one_sentence(overrides: Sequence[str]) -> Iterator[None]:
+    """Turn what Hydra and OmegaConf say about the user's input into a ConfigError."""
+    try:
+        yield
+    except MissingConfigException as error:
+        group, _, option = (error.missing_cfg_file or "").rpartition("/")
+        if group and error.options:
+            raise ConfigError(unknown(group, option, error.options)) from None
+        raise ConfigError(_first_line(error)) from None
+    except OverrideParseException as error:
+        raise ConfigError(
+            f"cannot read '{error.override}' ({_first_line(error)}). Settings are given as key=value; "
+            "quote a value with spaces, commas or brackets twice: 'key=\"a, b\"'"
+        ) from None
+    except (HydraException, OmegaConfBaseException) as error:
+        key = re.search(r"Could not override '([^'@]+)", str(error))
+        job = next((text[4:] for text in reversed(overrides) if text.startswith("job=")), "train")
+        if key and job in JOBS:
+            raise ConfigError(_unknown(key[1], job)) from None
+        where = getattr(error, "full_key", None)
+        raise ConfigError(f"{where}: {_first_line(error)}" if where else _first_line(error)) from None
+    except ValueError as error:  # flags that exclude each other
+        raise ConfigError(_first_line(error)) from None

@@ -1,0 +1,46 @@
+"""Which file a job reads when it was not told: what an earlier job of the same corpus left."""
+
+from pathlib import Path
+
+from rmtrain.errors import DataError
+
+MAKERS = ("ingest", "simulate")
+
+
+def trajectories_of(corpus: Path, given: str | None) -> Path:
+    """The file of trajectories to read.
+
+    Args:
+        corpus: the corpus folder, ``paths.runs``/``corpus``.
+        given: the setting; None for the newest of what job=ingest and job=simulate left in `corpus`.
+
+    Raises:
+        DataError: the file does not exist, or none was given and neither job has left one.
+    """
+    if given is not None:
+        return existing(given, "trajectories", "python -m rmtrain job=ingest source.path=FILE")
+    places = [corpus / maker / "trajectories.jsonl" for maker in MAKERS]
+    made = [place for place in places if place.is_file()]
+    if not made:
+        raise DataError(
+            f"no trajectories in {places[0]} or {places[1]}. Make some: python -m rmtrain job=ingest "
+            f"source.path=FILE corpus={corpus.name}, or python -m rmtrain job=simulate corpus={corpus.name}; "
+            "or name a file: trajectories=FILE"
+        )
+    return max(made, key=lambda place: place.stat().st_mtime_ns)
+
+
+def existing(path: str | Path, setting: str, remedy: str) -> Path:
+    """`path`, which has to exist.
+
+    Args:
+        path: file or folder to read.
+        setting: the setting that names it.
+        remedy: the command that makes it.
+
+    Raises:
+        DataError: it does not exist.
+    """
+    if not Path(path).exists():
+        raise DataError(f"{setting}={path} does not exist. Make it: {remedy}; or name another: {setting}=PATH")
+    return Path(path)

@@ -1,0 +1,210 @@
+"""From overrides to typed settings, and every way in which that is refused."""
+
+import logging
+import sys
+from pathlib import Path
+
+import pytest
+
+from rmtrain.config.compose import compose, main
+from rmtrain.config.jobs import ScoreSettings, TrainSettings
+from rmtrain.config.model import HeadSettings
+from rmtrain.errors import ConfigError, RmtrainError
+
+
+@pytest.fixture
+def command(tmp_path, monkeypatch):
+    """Runs `main` as a command line would, in an empty folder; gives settings and run folders."""
+    monkeypatch.chdir(tmp_path)
+    root_level = logging.getLogger().level
+
+    def run(*arguments, job=None):
+        seen = []
+
+        def page(settings, folder):
+            seen.append((settings, folder))
+            if job:
+                job(settings, folder)
+
+        monkeypatch.setattr(sys, "argv", ["rmtrain", *arguments])
+        main(page)
+        return seen
+
+    yield run
+    logging.getLogger().setLevel(root_level)
+
+
+def test_nothing_given_trains_on_the_embedded_corpus():
+    settings = compose()
+    assert isinstance(settings, TrainSettings)
+    assert (settings.job, settings.corpus, settings.dataset.path) == ("train", "embedded", None)
+    assert settings.heads["step_quality"] == HeadSettings("step", "ordinal", 3, early=0.6, late=1.4)
+    assert list(settings.heads) == ["correctness", "tool_efficiency", "step_quality", "consistency"]
+    assert settings.tracking.uri == "sqlite:///runs/mlflow.db"
+
+
+def test_values_take_the_declared_types():
+    settings = compose(["trainer.lr_heads=1", "trainer.epochs=3", "encoder.causal=true"])
+    assert isinstance(settings, TrainSettings)
+    assert (settings.trainer.lr_heads, settings.trainer.epochs, settings.encoder.causal) == (1.0, 3, True)
+    assert isinstance(settings.trainer.lr_heads, float)
+
+
+def test_heads_are_added_and_left_out_by_name():
+    settings = compose(["~heads.consistency", "+heads.safety={level: step, objective: bce}"])
+    assert isinstance(settings, TrainSettings)
+    assert list(settings.heads) == ["correctness", "tool_efficiency", "step_quality", "safety"]
+    assert settings.heads["safety"] == HeadSettings("step", "bce")
+
+
+def test_a_dataset_folder_belongs_to_the_corpus():
+    settings = compose(["dataset=folder", "corpus=support"])
+    assert isinstance(settings, TrainSettings)
+    assert settings.dataset.path == "runs/support/build/dataset"
+
+
+def test_an_optional_group():
+    settings = compose(["job=score", "model=m", "source=tau_bench"])
+    assert isinstance(settings, ScoreSettings)
+    assert settings.source is not None
+    assert settings.source.format == "tau_bench"
+    without = compose(["job=score", "model=m"])
+    assert isinstance(without, ScoreSettings)
+    assert without.source is None
+
+
+@pytest.mark.parametrize(
+    ("overrides", "sentence"),
+    [
+        (["trainer.epohcs=3"], r"unknown setting 'trainer.epohcs'\. Known: .* Did you mean 'trainer.epochs'\?$"),
+        (["+trainer.epohcs=3"], r"unknown setting 'trainer.epohcs'\. Known: .* Did you mean 'trainer.epochs'\?$"),
+        (["++trainer.epohcs=3"], r"unknown setting 'trainer.epohcs'\. Known: .* Did you mean 'trainer.epochs'\?$"),
+        (["+trainr={epochs: 3}"], r"unknown setting 'trainr'\. Known: .* Did you mean 'trainer'\?$"),
+        (["epochs=3"], r"unknown setting 'epochs'\. Known: .* Did you mean 'trainer.epochs'\?$"),
+        (["+heads.correctness.erly=3"], r"unknown setting 'heads.correctness.erly'.* 'heads.correctness.early'\?$"),
+        (
+            ["job=verify", "trainer.epochs=3"],
+            r"unknown setting 'trainer.epochs'.* It is a setting of job=train, not of job=verify\.$",
+        ),
+        (["job=verify", "backbone=minilm"], r"unknown setting 'backbone'.* of job=train, not of job=verify\.$"),
+        (["trainer.epochs.more=3"], r"^setting 'trainer.epochs' is a whole number and has nothing below it"),
+        (["job=trian"], r"^unknown job 'trian'\. Known: build, .*, verify\. Did you mean 'train'\?$"),
+        (["trainer=quik"], r"^unknown trainer 'quik'\. Known: full, quick\. Did you mean 'quick'\?$"),
+        (["experiment=full"], r"^unknown experiment 'full'\. Known: .*embedded_full"),
+        (["trainer.epochs=abc"], r"^trainer.epochs=abc: expected a whole number\.$"),
+        (["trainer.epochs=1.5"], r"^trainer.epochs=1.5: expected a whole number\.$"),
+        (["trainer.epochs=null"], r"^trainer.epochs=null: expected a whole number\.$"),
+        (["trainer.progress=maybe"], r"^trainer.progress=maybe: expected true or false\.$"),
+        (["trainer.lr_heads=[1,2]"], r"^trainer.lr_heads=\[1, 2\]: expected a number\.$"),
+        (["heads.correctness.early=x"], r"^heads.correctness.early=x: expected a number\.$"),
+        (["heads.correctness=3"], r"^heads.correctness=3: expected a group of settings\.$"),
+        (["job=score"], r"^job=score needs model=…: the folder a training run printed\.$"),
+        (["backbone=folder"], r"^job=train needs backbone.name=…: installed package, folder or"),
+        (["backbone.name=${nowhere}"], r"^backbone.name=\$\{nowhere\} cannot be resolved: .*'nowhere' not found"),
+        (["backbone.name=${oc.env:RMTRAIN_ABSENT}"], r"cannot be resolved: .*'RMTRAIN_ABSENT' not found"),
+        (["foo"], r"^cannot read 'foo' .*Settings are given as key=value"),
+        (["trainer.epochs=[1"], r"^cannot read 'trainer.epochs=\[1'"),
+        (["trainer=null"], r"^Config group override must be a string or a list"),
+        (["+backbone=minilm"], r"^backbone appears more than once"),
+    ],
+)
+def test_what_cannot_be_is_refused_in_one_sentence(overrides, sentence):
+    with pytest.raises(ConfigError, match=sentence) as caught:
+        compose(overrides)
+    assert "\n" not in str(caught.value)
+
+
+def test_values_from_the_environment_are_used_but_not_recorded(monkeypatch):
+    monkeypatch.setenv("RMTRAIN_SECRET", "hunter2")
+    settings = compose(["paths.runs=${oc.env:RMTRAIN_SECRET}", "backbone.name=${oc.env:RMTRAIN_SECRET,x}"])
+    assert isinstance(settings, TrainSettings)
+    assert settings.paths.runs == "hunter2"
+    assert settings.record["paths"]["runs"] == "<env RMTRAIN_SECRET>"
+    assert "hunter2" not in str(settings.record)
+    assert settings.record["tracking"]["uri"] == "sqlite:///<env RMTRAIN_SECRET>/mlflow.db"
+    again = compose(["paths.runs=${oc.env:RMTRAIN_SECRET}"])
+    assert again.paths.runs == "hunter2"
+
+
+def test_the_command_gets_settings_and_a_stable_run_folder(command, tmp_path):
+    ((settings, folder),) = command("job=verify", "corpus=support")
+    assert settings.corpus == "support"
+    assert folder == tmp_path / "runs/support/verify"
+    ((_, elsewhere),) = command("job=verify", "hydra.run.dir=other")
+    assert elsewhere == tmp_path / "other"
+
+
+def test_each_training_run_has_a_folder_of_its_own(command, tmp_path):
+    ((_, folder),) = command()
+    assert folder.parent == tmp_path / "runs/embedded/train"
+    assert len(folder.name) == len("2026-01-31_23-59-59")
+
+
+def test_the_working_folder_stays(command, tmp_path):
+    places = []
+    command("job=verify", job=lambda settings, folder: places.append(Path.cwd()))
+    assert places == [tmp_path]
+
+
+def test_a_refusal_leaves_no_empty_folder(command, tmp_path):
+    with pytest.raises(ConfigError, match="epochs"):
+        command("+trainer.epohcs=3")
+    assert not list(tmp_path.glob("runs/embedded/train/*"))
+
+
+def test_a_sweep_runs_every_combination(command, capsys):
+    seen = command("--multirun", "trainer.seed=0,1", "trainer=quick,full")
+    assert [(settings.trainer.seed, settings.trainer.epochs) for settings, _ in seen] == [
+        (0, 10),
+        (0, 4),
+        (1, 10),
+        (1, 4),
+    ]
+    assert [folder.name for _, folder in seen] == ["0", "1", "2", "3"]
+
+
+def test_a_failure_ends_a_sweep_and_passes_through_unchanged(command, capfd):
+    raised = RmtrainError("no such thing")
+
+    def fail(settings, folder):
+        raise raised
+
+    with pytest.raises(RmtrainError) as caught:
+        command("--multirun", "trainer.seed=0,1", job=fail)
+    assert caught.value is raised
+    assert capfd.readouterr() == ("", "")
+
+
+def test_a_bug_is_not_taken_for_a_mistake_of_the_user(command):
+    def fail(settings, folder):
+        raise ValueError("ours")
+
+    with pytest.raises(ValueError, match="ours"):
+        command("job=verify", job=fail)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["--cfg", "job", "--multirun"], "Only one of --run, --multirun, --cfg"),
+        (["--config-dir", "nowhere"], r"Additional config directory '.*nowhere' not found"),
+        (["--config-name", "nothing"], "Cannot find primary config 'nothing'"),
+        (["corpus=${nothing}"], "Interpolation key 'nothing' not found"),
+    ],
+)
+def test_flags_that_cannot_be_are_refused_in_one_sentence(command, arguments, sentence):
+    with pytest.raises(ConfigError, match=sentence) as caught:
+        command(*arguments)
+    assert "\n" not in str(caught.value)
+
+
+def test_own_configurations_lie_beside_the_built_in_ones(command, tmp_path):
+    (tmp_path / "own/trainer").mkdir(parents=True)
+    (tmp_path / "own/trainer/tiny.yaml").write_text("epochs: 1\n")
+    ((settings, _),) = command("--config-dir", "own", "trainer=tiny")
+    assert settings.trainer.epochs == 1
+
+
+def test_show_configuration(command, capsys):
+    assert command("job=verify", "--cfg", "job") == []
+    assert "trajectories: null" in capsys.readouterr().out

@@ -1,0 +1,68 @@
+"""A report is written whole, holds no NaN, and reads in a few lines."""
+
+import json
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from rmtrain.jobs.report import REPORT_VERSION, Report, is_main_process
+from rmtrain.trajectories.schema import digest
+
+
+def test_what_is_saved_is_what_was_reported(tmp_path):
+    report = Report(
+        job="ingest",
+        artefacts={"trajectories": tmp_path / "trajectories.jsonl"},
+        counts={"trajectories": 412},
+        figures={"auc": {"correctness": None, "consistency": 0.75}},
+        next=["python -m rmtrain job=verify"],
+    )
+    report.close({"job": "ingest", "corpus": "main"}, datetime.now(UTC) - timedelta(seconds=90))
+    saved = json.loads(report.save(tmp_path / "run").read_text())
+    assert saved["schema_version"] == REPORT_VERSION
+    assert saved["figures"] == {"auc": {"correctness": None, "consistency": 0.75}}
+    assert saved["artefacts"] == {"trajectories": str(tmp_path / "trajectories.jsonl")}
+    assert saved["settings_digest"] == digest({"corpus": "main", "job": "ingest"})
+    assert 90 <= saved["duration_s"] < 100
+    assert set(saved["versions"]) >= {"python", "rmtrain", "torch"}
+    assert [path.name for path in (tmp_path / "run").iterdir()] == ["report.json"]
+
+
+def test_nan_is_refused_and_the_earlier_report_stays(tmp_path):
+    Report(job="train", figures={"auc": 0.5}).save(tmp_path)
+    earlier = (tmp_path / "report.json").read_text()
+    with pytest.raises(ValueError, match="Out of range float values are not JSON compliant"):
+        Report(job="train", figures={"auc": float("nan")}).save(tmp_path)
+    assert (tmp_path / "report.json").read_text() == earlier
+
+
+def test_the_text_says_what_where_and_what_next(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    report = Report(
+        job="ingest",
+        artefacts={"trajectories": tmp_path / "runs/t.jsonl", "quarantine": Path("/elsewhere/q.jsonl")},
+        counts={"trajectories": 1412, "bad_rows": 3},
+        lines=["  figures come here"],
+        warnings=["3 rows could not be read"],
+        next=["python -m rmtrain job=verify"],
+        duration_s=1.26,
+    )
+    assert report.text() == (
+        "ingest: 1,412 trajectories, 3 bad rows (1.3 s)\n"
+        "  trajectories  runs/t.jsonl\n"
+        "  quarantine    /elsewhere/q.jsonl\n"
+        "  figures come here\n"
+        "warning: 3 rows could not be read\n"
+        "next: python -m rmtrain job=verify"
+    )
+
+
+def test_of_several_processes_only_the_first_speaks(monkeypatch):
+    for name in ("RANK", "LOCAL_RANK", "NODE_RANK"):
+        monkeypatch.delenv(name, raising=False)
+    assert is_main_process()
+    monkeypatch.setenv("LOCAL_RANK", "0")
+    assert is_main_process()
+    monkeypatch.setenv("LOCAL_RANK", "1")
+    assert not is_main_process()
