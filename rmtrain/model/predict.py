@@ -1,0 +1,155 @@
+"""Examples to what each head says of them, in batches, in the order given."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+from jaxtyping import Float
+from tqdm import tqdm
+
+from rmtrain.dataset.examples import Example
+from rmtrain.errors import ConfigError, unknown
+from rmtrain.model.batch import Reading, make_inputs
+from rmtrain.model.encoder import embed
+from rmtrain.model.features import PRECISIONS, autocast, features, to_device
+from rmtrain.model.heads import class_probabilities
+from rmtrain.model.network import RewardModel
+from rmtrain.model.windows import Cuts
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """What the heads say of one trajectory.
+
+    Attributes:
+        trajectory_id: identity of the trajectory.
+        logits: head name to raw output: [logits], or [steps, logits] for a step head.
+        values: head name to value, see `head_values`: one number, or one per step.
+        probabilities: name of an ordinal head to the probability of each class: [classes] or [steps, classes].
+    """
+
+    trajectory_id: str
+    logits: dict[str, Float[np.ndarray, "*steps logits"]]
+    values: dict[str, Float[np.ndarray, "*steps"]]
+    probabilities: dict[str, Float[np.ndarray, "*steps classes"]]
+
+
+@dataclass(frozen=True)
+class Predictions:
+    """Predictions in the order of the examples, and what reading them took.
+
+    Attributes:
+        items: one per example.
+        n_tokens: tokens read, special tokens and repeated prefixes included.
+        cuts: what was cut to fit.
+    """
+
+    items: tuple[Prediction, ...]
+    n_tokens: int
+    cuts: Cuts
+
+
+def predict(
+    model: RewardModel,
+    examples: Sequence[Example],
+    *,
+    batch_tokens: int = 16384,
+    chunk_tokens: int = 4096,
+    precision: str = "32-true",
+    device: str = "auto",
+    cache: Path | None = None,
+    progress: bool = False,
+) -> Predictions:
+    """Score examples with every head.
+
+    Args:
+        model: the reward model; it is moved to the device.
+        examples: rendered trajectories; may be empty.
+        batch_tokens: tokens of one batch, > 0.
+        chunk_tokens: tokens of one backbone call, > 0.
+        precision: 32-true | bf16-mixed | 16-mixed, of the backbone; everything behind it is fp32.
+        device: a torch device, or ``auto``: the first GPU, else the CPU.
+        cache: folder of cached backbone vectors to read from and add to; None for none.
+        progress: show a progress bar.
+
+    Raises:
+        DataError: an example has no steps.
+        ConfigError: `precision` is unknown.
+    """
+    if precision not in PRECISIONS:
+        raise ConfigError(unknown("precision", precision, PRECISIONS))
+    where = torch.device(("cuda" if torch.cuda.is_available() else "cpu") if device == "auto" else device)
+    reading = make_reading(model, chunk_tokens)
+    windows = model.windows(list(examples))
+    was_training = model.training
+    model.eval().to(where)
+    vectors = None
+    if cache is not None:
+        vectors = features(
+            model, examples, windows, reading=reading, precision=precision, device=where, cache=cache, progress=progress
+        )
+    order = sorted(range(len(examples)), key=lambda index: -windows[index].n_tokens)
+    found: dict[int, Prediction] = {}
+    with tqdm(total=len(order), desc="predict", unit="trajectory", disable=not progress) as bar:
+        for start, end in _ranges([windows[index].n_tokens for index in order], batch_tokens):
+            indices = order[start:end]
+            inputs = [windows[index] if vectors is None else vectors[index] for index in indices]
+            batch = to_device(make_inputs(inputs, [examples[index] for index in indices], reading), where)
+            with torch.inference_mode(), autocast(where, precision):
+                found_vectors = embed(model.backbone, batch.chunks) if batch.vectors is None else batch.vectors
+                logits = model.scorer(found_vectors, batch.step_mask)
+                for position, index in enumerate(indices):
+                    found[index] = _prediction(model, examples[index], logits, position)
+            bar.update(len(indices))
+    model.train(was_training)
+    return Predictions(
+        items=tuple(found[index] for index in range(len(examples))),
+        n_tokens=sum(item.n_tokens for item in windows),
+        cuts=sum((item.cuts for item in windows), Cuts()),
+    )
+
+
+def make_reading(model: RewardModel, chunk_tokens: int) -> Reading:
+    """How a model's windows become backbone calls.
+
+    Raises:
+        ConfigError: `chunk_tokens` is not positive.
+    """
+    if chunk_tokens < 1:
+        raise ConfigError(f"trainer.chunk_tokens is {chunk_tokens}. Expected a number of tokens > 0.")
+    return Reading(
+        chunk_tokens=chunk_tokens,
+        specials=model.backbone.specials,
+        is_causal=model.backbone.is_causal,
+        causal=model.card.encoder.causal,
+    )
+
+
+def _prediction(model: RewardModel, example: Example, logits: dict[str, torch.Tensor], position: int) -> Prediction:
+    kept: dict[str, np.ndarray] = {}
+    values: dict[str, np.ndarray] = {}
+    probabilities: dict[str, np.ndarray] = {}
+    for name, head in model.card.heads.items():
+        own = logits[name][position].float()
+        if head.level == "step":
+            own = own[: len(example.blocks)]
+        kept[name] = own.cpu().numpy()
+        values[name] = model.values(name, own).cpu().numpy()
+        if head.objective == "ordinal":
+            probabilities[name] = class_probabilities(own).cpu().numpy()
+    return Prediction(example.trajectory_id, kept, values, probabilities)
+
+
+def _ranges(tokens: Sequence[int], budget: int) -> list[tuple[int, int]]:
+    ranges: list[tuple[int, int]] = []
+    start = used = 0
+    for index, n_tokens in enumerate(tokens):
+        if index > start and used + n_tokens > budget:
+            ranges.append((start, index))
+            start, used = index, 0
+        used += n_tokens
+    if tokens:
+        ranges.append((start, len(tokens)))
+    return ranges

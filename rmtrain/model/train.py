@@ -1,0 +1,215 @@
+"""Labelled trajectories and pairs to a trained reward model: the whole training run on one page."""
+
+import logging
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import lightning.pytorch as pl
+import torch
+from lightning.pytorch.callbacks import EarlyStopping, ModelCheckpoint
+from lightning.pytorch.loggers import Logger
+
+from rmtrain.config.model import TrainerSettings
+from rmtrain.dataset.batching import BatchPlan, Loader
+from rmtrain.dataset.examples import Example, Pair
+from rmtrain.errors import ConfigError
+from rmtrain.model.batch import Collator, Reading, TensorBatch
+from rmtrain.model.features import features
+from rmtrain.model.labels import check_labels
+from rmtrain.model.module import Epoch, TrainingModule
+from rmtrain.model.network import RewardModel
+from rmtrain.model.predict import make_reading
+from rmtrain.model.windows import Cuts
+
+CRITERION = "val_criterion"
+LAST = "last.ckpt"
+
+
+@dataclass(frozen=True)
+class LabelledSet:
+    """Examples and the pairs among them."""
+
+    examples: Sequence[Example]
+    pairs: Sequence[Pair] = ()
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """A trained model and how it came to be.
+
+    Attributes:
+        model: the reward model with its best weights, on the CPU.
+        history: what each epoch was.
+        best_epoch: the epoch whose weights it has, by `val_criterion`; the last one without validation.
+        notes: sentences for the report.
+        cuts: what was cut to fit, over training and validation.
+        n_tokens: tokens of one epoch, special tokens and repeated prefixes included.
+        n_batches: batches of one epoch.
+    """
+
+    model: RewardModel
+    history: tuple[Epoch, ...]
+    best_epoch: int
+    notes: tuple[str, ...]
+    cuts: Cuts
+    n_tokens: int
+    n_batches: int
+
+
+def fit(
+    model: RewardModel,
+    train: LabelledSet,
+    validation: LabelledSet | None,
+    settings: TrainerSettings,
+    *,
+    folder: Path,
+    cache: Path | None = None,
+    callbacks: Sequence[pl.Callback] = (),
+    logger: Logger | None = None,
+    resume: bool = False,
+) -> Fitted:
+    """Train a reward model.
+
+    Args:
+        model: trained in place; see `new_model`.
+        train: what to learn from.
+        validation: what to choose the best epoch by; None keeps the last.
+        settings: the run.
+        folder: where checkpoints go.
+        cache: folder of cached backbone vectors, used where the backbone is frozen; None keeps none.
+        callbacks: further Lightning callbacks.
+        logger: Lightning logger; None logs nothing.
+        resume: go on from the last checkpoint in `folder` where there is one.
+
+    Raises:
+        DataError: a head has nothing to learn from, or a label is malformed.
+        ConfigError: a setting is not allowed.
+        ModelError: a head's loss is not finite.
+    """
+    _check_trainer(settings)
+    heads = model.card.heads
+    held = validation if validation is not None and validation.examples else None
+    check = check_labels(heads, train.examples, train.pairs, *((held.examples, held.pairs) if held else ()))
+    reading = make_reading(model, settings.chunk_tokens)
+    notes = list(check.notes)
+    loaders: list[Loader[TensorBatch]] = []
+    cuts, n_tokens = Cuts(), 0
+    for part, moves in ((train, True), (held, False)):
+        if part is None:
+            continue
+        loader, part_cuts, part_tokens = _loader(model, part, settings, reading, cache, moves)
+        loaders.append(loader)
+        cuts += part_cuts
+        n_tokens += part_tokens if moves else 0
+    module = TrainingModule(model, settings, check.amounts, len(loaders[0]))
+    best = ModelCheckpoint(
+        folder,
+        filename="best",
+        monitor=CRITERION if held else None,
+        save_on_train_epoch_end=True,
+        enable_version_counter=False,
+    )
+    last = ModelCheckpoint(folder, filename="last", save_on_train_epoch_end=True, enable_version_counter=False)
+    stops = [EarlyStopping(CRITERION, patience=settings.patience, check_on_train_epoch_end=True)]
+    with _calm():
+        trainer = pl.Trainer(
+            max_epochs=settings.epochs,
+            accelerator=settings.accelerator,
+            devices=settings.devices,
+            precision=settings.precision,  # type: ignore[arg-type]
+            accumulate_grad_batches=settings.accumulate,
+            gradient_clip_val=settings.clip or None,
+            callbacks=[*callbacks, *(stops if settings.patience and held else ()), best, last],
+            logger=logger or False,
+            enable_progress_bar=settings.progress,
+            enable_model_summary=False,
+            log_every_n_steps=1,
+            num_sanity_val_steps=0,
+            deterministic=True,
+            default_root_dir=folder,
+        )
+        checkpoint = folder / LAST if resume and (folder / LAST).is_file() else None
+        trainer.fit(module, loaders[0], loaders[1] if held else None, ckpt_path=checkpoint, weights_only=True)
+    best_epoch = _restore(module, Path(best.best_model_path)) if held else len(module.history) - 1
+    model.to("cpu").eval()
+    return Fitted(model, tuple(module.history), best_epoch, tuple(notes), cuts, n_tokens, len(loaders[0]))
+
+
+def _loader(
+    model: RewardModel,
+    part: LabelledSet,
+    settings: TrainerSettings,
+    reading: Reading,
+    cache: Path | None,
+    moves: bool,
+) -> tuple[Loader[TensorBatch], Cuts, int]:
+    windows = model.windows(list(part.examples))
+    inputs: Sequence[Any] = windows
+    if model.backbone.tune == "frozen":
+        inputs = features(
+            model,
+            part.examples,
+            windows,
+            reading=reading,
+            precision=settings.precision,
+            device=_device(settings.accelerator),
+            cache=cache,
+            progress=settings.progress,
+        )
+    pairs = [pair for pair in part.pairs if pair.head in model.card.heads]
+    at = {example.trajectory_id: index for index, example in enumerate(part.examples)}
+    tokens = [item.n_tokens for item in windows]
+    plan = BatchPlan(
+        tokens,
+        [(at[pair.trajectory_a], at[pair.trajectory_b]) for pair in pairs],
+        budget=settings.batch_tokens,
+        seed=settings.seed,
+        epochs=settings.epochs if moves else 1,
+        shuffle=moves,
+    )
+    collate = Collator(part.examples, pairs, model.card.heads, inputs, reading)
+    return Loader(plan, collate, moves=moves), sum((item.cuts for item in windows), Cuts()), sum(tokens)
+
+
+def _restore(module: TrainingModule, path: Path) -> int:
+    checkpoint = torch.load(path, map_location="cpu", weights_only=True)
+    module.load_state_dict(checkpoint["state_dict"])
+    return int(checkpoint["epoch"])
+
+
+def _device(accelerator: str) -> torch.device:
+    return torch.device("cuda" if accelerator in ("auto", "gpu", "cuda") and torch.cuda.is_available() else "cpu")
+
+
+def _check_trainer(settings: TrainerSettings) -> None:
+    for field in ("epochs", "batch_tokens", "chunk_tokens", "accumulate"):
+        if getattr(settings, field) < 1:
+            raise ConfigError(f"trainer.{field} is {getattr(settings, field)}. Expected a whole number > 0.")
+    if settings.devices != 1:
+        raise ConfigError(
+            f"trainer.devices is {settings.devices}, but training runs on one device. Set trainer.devices=1."
+        )
+    if not 0 <= settings.warmup < 1:
+        raise ConfigError(f"trainer.warmup is {settings.warmup}. Expected a share of the steps in [0, 1).")
+
+
+@contextmanager
+def _calm() -> Iterator[None]:
+    """Lightning without its banners, and torch's global determinism as it was before."""
+    deterministic = torch.are_deterministic_algorithms_enabled()
+    names = ("lightning.pytorch.utilities.rank_zero", "lightning.pytorch.accelerators.cuda")
+    levels = {name: logging.getLogger(name).level for name in names}
+    for name in names:
+        logging.getLogger(name).setLevel(logging.WARNING)
+    try:
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", module="lightning")
+            yield
+    finally:
+        torch.use_deterministic_algorithms(deterministic)
+        for name, level in levels.items():
+            logging.getLogger(name).setLevel(level)
