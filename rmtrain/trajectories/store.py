@@ -9,9 +9,10 @@ import json
 import os
 import zlib
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
+from contextlib import ExitStack, suppress
+from io import BufferedWriter
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar, cast, runtime_checkable
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
@@ -19,6 +20,14 @@ from rmtrain.errors import DataError
 from rmtrain.trajectories.schema import Trajectory
 
 Row = TypeVar("Row")
+Row_co = TypeVar("Row_co", covariant=True)
+
+
+@runtime_checkable
+class Adapter(Protocol[Row_co]):
+    """What turns a line into a record of one of several kinds; pydantic's `TypeAdapter` is one."""
+
+    def validate_json(self, data: bytes, /) -> Row_co: ...
 
 
 def write(path: Path | str, rows: Iterable[BaseModel]) -> int:
@@ -38,40 +47,32 @@ def write(path: Path | str, rows: Iterable[BaseModel]) -> int:
     path = Path(path)
     target = Path(os.path.realpath(path))
     part = target.with_name(f".{target.name}.{os.getpid()}.part")
+    lines = _Lines(path, rows)
     try:
-        try:
-            target.parent.mkdir(parents=True, exist_ok=True)
-            raw = part.open("wb")
-        except OSError as error:
-            raise _unwritten(path, error) from error
-        with raw:
-            file = gzip.GzipFile("", "wb", fileobj=raw, mtime=0) if target.name.endswith(".gz") else raw
-            count = 0
-            for line in _lines(path, rows):
-                try:
-                    file.write(line)
-                except OSError as error:
-                    raise _unwritten(path, error) from error
-                count += 1
-            try:
-                if file is not raw:
-                    file.close()
-                raw.flush()
-                os.fsync(raw.fileno())
-            except OSError as error:
-                raise _unwritten(path, error) from error
-        try:
-            os.replace(part, target)
-        except OSError as error:
-            raise _unwritten(path, error) from error
-        _sync_folder(target.parent)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with ExitStack() as stack:
+            raw = file = stack.enter_context(part.open("wb"))
+            if target.name.endswith(".gz"):
+                file = cast(BufferedWriter, stack.enter_context(gzip.GzipFile("", "wb", fileobj=raw, mtime=0)))
+            for line in lines:
+                file.write(line)
+        with part.open("rb+") as raw_again:  # a compressed file is complete only when closed
+            os.fsync(raw_again.fileno())
+        os.replace(part, target)
+    except OSError as error:
+        if lines.failed:
+            raise
+        raise DataError(
+            f"{path}: cannot be written ({error.strerror or error}). What was there before is unchanged"
+        ) from error
     finally:
         with suppress(OSError):
             part.unlink(missing_ok=True)
-    return count
+    _sync_folder(target.parent)
+    return lines.count
 
 
-def read(path: Path | str, kind: type[Row] | TypeAdapter[Row], unique: str | None = None) -> Iterator[Row]:
+def read(path: Path | str, kind: type[Row] | Adapter[Row], unique: str | None = None) -> Iterator[Row]:
     """Read records one at a time.
 
     Args:
@@ -85,7 +86,7 @@ def read(path: Path | str, kind: type[Row] | TypeAdapter[Row], unique: str | Non
             ``file:line``.
     """
     path = Path(path)
-    adapter = kind if isinstance(kind, TypeAdapter) else TypeAdapter(kind)
+    adapter: Adapter[Row] = TypeAdapter(kind) if isinstance(kind, type) else kind
     key = "trajectory_id" if unique is None and kind is Trajectory else unique
     seen: dict[Any, int] = {}
     for number, line in _read_lines(path):
@@ -109,18 +110,38 @@ def read(path: Path | str, kind: type[Row] | TypeAdapter[Row], unique: str | Non
         yield row
 
 
-def _lines(path: Path, rows: Iterable[BaseModel]) -> Iterator[bytes]:
-    seen: set[str] = set()
-    for number, row in enumerate(rows, start=1):
-        if isinstance(row, Trajectory):
-            if row.trajectory_id in seen:
-                raise DataError(f"{path}: trajectory_id '{row.trajectory_id}' occurs twice (second in row {number})")
-            seen.add(row.trajectory_id)
+class _Lines:
+    """Records as lines; remembers whether an exception came from the records instead of the disk."""
+
+    def __init__(self, path: Path, rows: Iterable[BaseModel]) -> None:
+        self.path = path
+        self.rows = rows
+        self.count = 0
+        self.failed = False
+
+    def __iter__(self) -> Iterator[bytes]:
+        seen: set[str] = set()
+        try:
+            for row in self.rows:
+                self.count += 1
+                if isinstance(row, Trajectory):
+                    if row.trajectory_id in seen:
+                        raise DataError(f"{self._here()}: trajectory_id '{row.trajectory_id}' is already in it")
+                    seen.add(row.trajectory_id)
+                yield self._line(row)
+        except BaseException as error:
+            self.failed = not isinstance(error, GeneratorExit)
+            raise
+
+    def _line(self, row: BaseModel) -> bytes:
         try:
             text = json.dumps(row.model_dump(), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-            yield text.encode("utf-8") + b"\n"
+            return text.encode("utf-8") + b"\n"
         except ValueError as error:  # NaN, infinity, half a surrogate pair
-            raise DataError(f"{path}: row {number} cannot be stored as JSON ({error})") from error
+            raise DataError(f"{self._here()}: it cannot be stored as JSON ({error})") from error
+
+    def _here(self) -> str:
+        return f"{self.path}: row {self.count}"
 
 
 def _read_lines(path: Path) -> Iterator[tuple[int, bytes]]:
@@ -157,10 +178,6 @@ def _what(error: ValidationError) -> str:
 
 def _refuse_constant(name: str) -> None:
     raise ValueError(f"not valid JSON ({name} is no value; an absent one is null)")
-
-
-def _unwritten(path: Path, error: OSError) -> DataError:
-    return DataError(f"{path}: cannot be written ({error.strerror or error}). What was there before is unchanged")
 
 
 def _sync_folder(folder: Path) -> None:

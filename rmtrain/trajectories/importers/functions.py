@@ -74,7 +74,7 @@ def read_calls(index: int, message: dict[str, Any]) -> tuple[list[Call], dict[st
         if not isinstance(name, str) or not name:
             raise DataError(f"{where} names no tool")
         key = "input" if kind == "custom" else "arguments"
-        arguments, text = (None, str(function.get(key))) if kind == "custom" else _arguments(function.get(key))
+        arguments, text = _arguments(function.get(key)) if kind == "function" else (None, _input(function.get(key)))
         call_id = entry.get("id")
         known = ["id"] if call_id is None or isinstance(call_id, str) else []
         calls.append(
@@ -106,6 +106,11 @@ def _arguments(raw: Any) -> tuple[dict[str, Any] | None, str | None]:
     except JsonProblem:
         return None, raw
     return (value, None) if isinstance(value, dict) else (None, raw)
+
+
+def _input(raw: Any) -> str:
+    """What a custom tool was given: free text, which never becomes an object."""
+    return raw if isinstance(raw, str) else json.dumps(raw, ensure_ascii=False)
 
 
 def _left_over(
