@@ -98,6 +98,10 @@ class _Actor:
             return False
         return True
 
+    def _needs(self, tool: str) -> bool:
+        """Whether a move by that tool is still to be done."""
+        return any(move.tool == tool and index not in self.done for index, move in enumerate(self.task.moves))
+
     def _sees_conflict(self) -> bool:
         conflict = next((move.conflict for move in self.task.moves if move.conflict), None)
         if conflict is None:
@@ -119,7 +123,8 @@ class _Actor:
         self._do(index, move, self._thought(move, said), called)
         if fault == "repeat":
             for _ in range(self.rng.randint(1, 2)):
-                self._step(self._thought(move, said), move.tool, called, StepTruth(1, "repeat", is_wasted=True))
+                truth = StepTruth(1, "repeat", is_right_tool=self._needs(move.tool), is_wasted=True)
+                self._step(self._thought(move, said), move.tool, called, truth)
 
     def _thought(
         self, move: Move, said: dict[str, str], recap: tuple[str, str] | None = None, silent: bool = False
@@ -204,16 +209,17 @@ class _Actor:
         if self.recap and self.rng.random() < 0.75:
             parts.append(self._say("recap", label=self.recap[0], value=self.recap[1]))
         parts.append(self._say("aside", key=key, table=table))
-        self._step(" ".join(parts), "get_record", {"table": table, "key": key}, StepTruth(1, "roundabout"))
+        truth = StepTruth(1, "roundabout", is_right_tool=self._needs("get_record"))
+        self._step(" ".join(parts), "get_record", {"table": table, "key": key}, truth)
 
     def _wrong_tool(self, move: Move, said: dict[str, str], called: dict[str, str]) -> None:
         """Announce the right thing and use a tool that can't do it."""
         names = [tool.name for tool in self.task.task.tools if tool.name not in (move.tool, "reserve", "send_message")]
-        tool = self.rng.choice(names)
+        tool = self.rng.choice([name for name in names if not self._needs(name)] or names)
         values = list(called.values())[::-1]
         required = TOOLS[tool].parameters["required"]
         arguments = {name: values[i % len(values)] for i, name in enumerate(required)}
-        truth = StepTruth(1, "wrong_tool", is_right_tool=False, is_wasted=True)
+        truth = StepTruth(1, "wrong_tool", is_right_tool=False)
         self._step(self._thought(move, said), tool, arguments, truth)
 
     def _invalid(self, move: Move, said: dict[str, str], called: dict[str, str]) -> None:
