@@ -2,29 +2,35 @@
 
 from pathlib import Path
 
+from rmtrain.config.jobs import JobSettings
 from rmtrain.errors import DataError
 
 MAKERS = ("ingest", "simulate")
 
 
-def trajectories_of(corpus: Path, given: str | None) -> Path:
+def corpus_folder(settings: JobSettings) -> Path:
+    """The folder that all artefacts of a corpus share."""
+    return Path(settings.paths.runs) / settings.corpus
+
+
+def trajectories_of(settings: JobSettings, given: str | None) -> Path:
     """The file of trajectories to read.
 
     Args:
-        corpus: the corpus folder, ``paths.runs``/``corpus``.
-        given: the setting; None for the newest of what job=ingest and job=simulate left in `corpus`.
+        settings: the job's; they say which corpus.
+        given: the file as set; None for the newest of what job=ingest and job=simulate left in the corpus.
 
     Raises:
         DataError: the file does not exist, or none was given and neither job has left one.
     """
     if given is not None:
         return existing(given, "trajectories", "python -m rmtrain job=ingest source.path=FILE")
-    places = [corpus / maker / "trajectories.jsonl" for maker in MAKERS]
+    places = [corpus_folder(settings) / maker / "trajectories.jsonl" for maker in MAKERS]
     made = [place for place in places if place.is_file()]
     if not made:
         raise DataError(
             f"no trajectories in {places[0]} or {places[1]}. Make some: python -m rmtrain job=ingest "
-            f"source.path=FILE corpus={corpus.name}, or python -m rmtrain job=simulate corpus={corpus.name}; "
+            f"source.path=FILE corpus={settings.corpus}, or python -m rmtrain job=simulate corpus={settings.corpus}; "
             "or name a file: trajectories=FILE"
         )
     return max(made, key=lambda place: place.stat().st_mtime_ns)

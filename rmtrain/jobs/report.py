@@ -6,13 +6,15 @@ The same content twice: ``report.json`` in the run folder for programs, a few li
 import json
 import os
 import platform
-from collections.abc import Mapping
+import shlex
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+from rmtrain.config.jobs import JobSettings
 from rmtrain.trajectories.schema import digest
 
 REPORT_VERSION = "rmtrain.report/1"
@@ -96,6 +98,46 @@ class Report:
 def is_main_process() -> bool:
     """Whether this process speaks for the run: of several processes of a distributed run, only rank 0 does."""
     return all(os.environ.get(name, "0") == "0" for name in ("RANK", "LOCAL_RANK", "NODE_RANK"))
+
+
+def next_command(settings: JobSettings, job: str, folder: Path, **inputs: Path) -> str:
+    """The command that goes on from a job's artefacts.
+
+    Args:
+        settings: those of the job that is done.
+        job: the job to run next.
+        folder: the run folder of the job that is done.
+        inputs: setting to file; named in the command only where `folder` is not the usual place, in which the
+            next job looks by itself.
+    """
+    words = ["python -m rmtrain", f"job={job}"]
+    if settings.corpus != "main":
+        words.append(f"corpus={settings.corpus}")
+    if settings.paths.runs != "runs":
+        words.append(f"paths.runs={shlex.quote(settings.paths.runs)}")
+    usual = Path(settings.paths.runs) / settings.corpus / settings.job
+    if folder.resolve() != usual.resolve():
+        words += [f"{name}={shlex.quote(_short(path))}" for name, path in inputs.items()]
+    return " ".join(words)
+
+
+def table(header: Sequence[str], rows: Sequence[Sequence[str | int | float | None]]) -> list[str]:
+    """Lines of a table: first column left, the others right, None as a dash."""
+    cells = [list(header), *([_cell(value) for value in row] for row in rows)]
+    widths = [max(len(row[column]) for row in cells) for column in range(len(header))]
+    return [
+        "  "
+        + "  ".join(cell.rjust(w) if i else cell.ljust(w) for i, (cell, w) in enumerate(zip(row, widths, strict=True)))
+        for row in cells
+    ]
+
+
+def _cell(value: str | int | float | None) -> str:
+    if value is None:
+        return "-"
+    if isinstance(value, str):
+        return value
+    return f"{value:,}" if isinstance(value, int) else f"{value:.3f}"
 
 
 def _short(path: Path) -> str:

@@ -24,7 +24,7 @@ def cases():
     yield from (("train", "experiment", option) for option in options("experiment"))
 
 
-@pytest.mark.parametrize(("job", "group", "option"), cases())
+@pytest.mark.parametrize(("job", "group", "option"), list(cases()))
 def test_composes(job, group, option):
     choice = [f"{group}={option}"] if group else []
     needed = REQUIRED.get(job, []) + (REQUIRED["folder"] if (group, option) == ("backbone", "folder") else [])

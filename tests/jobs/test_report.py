@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from rmtrain.jobs.report import REPORT_VERSION, Report, is_main_process
+from rmtrain.config.jobs import JobSettings
+from rmtrain.config.paths import PathSettings
+from rmtrain.jobs.report import REPORT_VERSION, Report, is_main_process, next_command, table
 from rmtrain.trajectories.schema import digest
 
 
@@ -66,3 +68,27 @@ def test_of_several_processes_only_the_first_speaks(monkeypatch):
     assert is_main_process()
     monkeypatch.setenv("LOCAL_RANK", "1")
     assert not is_main_process()
+
+
+@pytest.mark.parametrize(
+    ("corpus", "runs", "folder", "command"),
+    [
+        ("main", "runs", "runs/main/ingest", "python -m rmtrain job=verify"),
+        ("support", "runs", "runs/support/ingest", "python -m rmtrain job=verify corpus=support"),
+        ("main", "my runs", "my runs/main/ingest", "python -m rmtrain job=verify paths.runs='my runs'"),
+        ("main", "runs", "other", "python -m rmtrain job=verify trajectories=other/t.jsonl"),
+    ],
+)
+def test_the_next_command_finds_what_was_made(corpus, runs, folder, command, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    settings = JobSettings(job="ingest", corpus=corpus, paths=PathSettings(runs=runs))
+    made = tmp_path / folder
+    assert next_command(settings, "verify", made, trajectories=made / "t.jsonl") == command
+
+
+def test_a_table_aligns_its_columns():
+    assert table(["rule", "decided", "mean"], [["known_tool", 1234, 0.5], ["x", 0, None]]) == [
+        "  rule        decided   mean",
+        "  known_tool    1,234  0.500",
+        "  x                 0      -",
+    ]

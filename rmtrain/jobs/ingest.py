@@ -1,0 +1,57 @@
+"""job=ingest: a log → ``trajectories.jsonl``, and ``quarantine.jsonl`` with the rows that could not be read."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict
+from pathlib import Path
+
+from rmtrain.config.jobs import IngestSettings
+from rmtrain.jobs.report import Report, next_command
+from rmtrain.trajectories.importers.base import BadRow, IngestCounts
+from rmtrain.trajectories.importers.ingest import ingest
+from rmtrain.trajectories.schema import Trajectory
+from rmtrain.trajectories.store import read, write
+from rmtrain.trajectories.summary import Summary, summarise
+
+
+def run(settings: IngestSettings, folder: Path) -> Report:
+    """Read the log, write what became of each row, count."""
+    counts, bad = IngestCounts(), list[BadRow]()
+    trajectories, quarantine = folder / "trajectories.jsonl", folder / "quarantine.jsonl"
+    write(trajectories, _good(ingest(settings.source, counts), bad))
+    write(quarantine, bad)
+    summary = summarise(read(trajectories, Trajectory))
+    return Report(
+        job=settings.job,
+        artefacts={"trajectories": trajectories, "quarantine": quarantine},
+        counts={"trajectories": counts.trajectories, "bad_rows": counts.bad_rows, "files": counts.files},
+        figures={"ingest": asdict(counts), "trajectories": asdict(summary)},
+        lines=_lines(summary),
+        warnings=list(_warnings(counts, bad, summary)),
+        next=[next_command(settings, "verify", folder, trajectories=trajectories)],
+    )
+
+
+def _good(rows: Iterable[Trajectory | BadRow], bad: list[BadRow]) -> Iterator[Trajectory]:
+    for row in rows:
+        if isinstance(row, BadRow):
+            bad.append(row)
+        else:
+            yield row
+
+
+def _lines(summary: Summary) -> list[str]:
+    low, middle, high = summary.steps.smallest, summary.steps.median, summary.steps.largest
+    lines = [f"  {summary.n_tasks:,} tasks, {summary.n_calls:,} calls, {low} to {high} steps (median {middle:g})"]
+    if summary.mean_reward is not None:
+        passed = ", ".join(f"pass^{k} {value:.3f}" for k, value in enumerate(summary.pass_hat, start=1))
+        lines.append(f"  mean reward {summary.mean_reward:.3f} of {summary.n_rewarded:,} rewarded  {passed}".rstrip())
+    return lines
+
+
+def _warnings(counts: IngestCounts, bad: list[BadRow], summary: Summary) -> Iterator[str]:
+    if bad:
+        yield f"{len(bad):,} of {counts.rows:,} rows could not be read and are in quarantine, the first: {bad[0]}"
+    if counts.skipped:
+        yield f"{len(counts.skipped):,} files were skipped, the first: {counts.skipped[0]}"
+    if summary.n_unparseable_calls:
+        yield f"the arguments of {summary.n_unparseable_calls:,} calls are no JSON object; they are kept as text"

@@ -1,0 +1,52 @@
+"""job=verify: trajectories → ``verdicts.jsonl``, what each rule says of each, with the reason."""
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from rmtrain.config.jobs import VerifySettings
+from rmtrain.jobs.inputs import trajectories_of
+from rmtrain.jobs.report import Report, next_command, table
+from rmtrain.trajectories.schema import Trajectory
+from rmtrain.trajectories.store import read, write
+from rmtrain.verifiers.base import Verdict
+from rmtrain.verifiers.suite import VerifierSuite
+from rmtrain.verifiers.summary import VerdictSummary
+
+
+def run(settings: VerifySettings, folder: Path) -> Report:
+    """Ask every rule about every trajectory, one in memory at a time."""
+    suite = VerifierSuite(settings.verifiers)
+    trajectories = trajectories_of(settings, settings.trajectories)
+    verdicts, summary = folder / "verdicts.jsonl", VerdictSummary()
+    medians = suite.median_steps(read(trajectories, Trajectory))
+    judged = suite.verify_corpus(read(trajectories, Trajectory), median_steps=medians)
+    n_verdicts = write(verdicts, _counted(judged, summary))
+    return Report(
+        job=settings.job,
+        artefacts={"verdicts": verdicts},
+        counts={"verdicts": n_verdicts, "trajectories": summary.trajectories, "calls": summary.totals["calls"]},
+        figures=summary.as_dict(),
+        lines=_lines(summary),
+        warnings=list(_warnings(summary)),
+        next=[next_command(settings, "build", folder, trajectories=trajectories, verdicts=verdicts)],
+    )
+
+
+def _counted(judged: Iterable[list[Verdict]], summary: VerdictSummary) -> Iterator[Verdict]:
+    for verdicts in judged:
+        summary.add(verdicts)
+        yield from verdicts
+
+
+def _lines(summary: VerdictSummary) -> list[str]:
+    rows = [
+        [name, count.decided, sum(count.abstained.values()), count.mean] for name, count in summary.verifiers.items()
+    ]
+    return table(["rule", "decided", "abstained", "mean"], rows)
+
+
+def _warnings(summary: VerdictSummary) -> Iterator[str]:
+    for name, count in summary.verifiers.items():
+        for because, n in count.abstained.items():
+            if because.startswith("raised "):
+                yield f"the rule '{name}' broke on {n:,}: {because}"
