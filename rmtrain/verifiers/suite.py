@@ -7,11 +7,13 @@ becomes an abstention that names the exception: a broken rule must neither stop 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 from rmtrain.config.verifiers import VerifierSettings
 from rmtrain.errors import ConfigError, unknown
 from rmtrain.trajectories.schema import Trajectory
+from rmtrain.trajectories.store import read
 from rmtrain.verifiers.base import Verdict, Verifier, abstained, decided
 from rmtrain.verifiers.json_values import shorten
 from rmtrain.verifiers.outcome.actions import FinalState, GoldActions
@@ -87,24 +89,25 @@ class VerifierSuite:
         return [*(verdict for verdicts in by_rule.values() for verdict in verdicts), correctness, *efficiency]
 
     def verify_corpus(
-        self, trajectories: Iterable[Trajectory], *, median_steps: Mapping[str, float] | None = None
+        self, trajectories: Path | Iterable[Trajectory], *, median_steps: Mapping[str, float] | None = None
     ) -> Iterator[list[Verdict]]:
         """The verdicts on each trajectory, one trajectory in memory at a time.
 
         Args:
-            trajectories: read twice, so it must be a collection or a file reader and not an iterator,
-                unless `median_steps` is given.
+            trajectories: a trajectory file, or trajectories. They are read twice unless `median_steps` is
+                given, so an iterator will not do.
             median_steps: as `median_steps()` returns it; None computes it in a pass of its own.
 
         Raises:
             TypeError: if an iterator would have to be read twice.
+            DataError: if the file cannot be read.
         """
         if median_steps is None:
-            if iter(trajectories) is trajectories:
-                raise TypeError("verify_corpus reads its trajectories twice; give it a collection, not an iterator")
-            median_steps = self.median_steps(trajectories)
+            if isinstance(trajectories, Iterator):
+                raise TypeError("verify_corpus reads its trajectories twice; give it a file or a collection")
+            median_steps = self.median_steps(_read(trajectories))
         medians = median_steps
-        return (self.verify(each, median_steps=medians.get(each.task.task_id)) for each in trajectories)
+        return (self.verify(each, median_steps=medians.get(each.task.task_id)) for each in _read(trajectories))
 
     def median_steps(self, trajectories: Iterable[Trajectory]) -> dict[str, float]:
         """Median number of steps with calls over the successes of each task that names no number itself."""
@@ -132,6 +135,10 @@ class VerifierSuite:
             passed[name] = next((v.abstained_because or "" for v in whole), "it gave no verdict on the trajectory")
         because = "no rule could decide"
         return abstained(self, trajectory, because, dimension="correctness", evidence={"abstained": passed})
+
+
+def _read(trajectories: Path | Iterable[Trajectory]) -> Iterable[Trajectory]:
+    return read(trajectories, Trajectory) if isinstance(trajectories, Path) else trajectories
 
 
 def _guarded(rule: Any, trajectory: Trajectory, *, dimension: str | None = None, **known: Any) -> list[Verdict]:

@@ -1,62 +1,21 @@
 """The published facts of tau-bench's airline trajectories, counted again by the rules."""
 
 import json
-from functools import cache
 from pathlib import Path
 
 import pytest
 
-from rmtrain.trajectories.schema import (
-    Call,
-    Observation,
-    Outcome,
-    Reference,
-    Source,
-    Step,
-    Task,
-    Tool,
-    Trajectory,
-    digest,
-    make_trajectory,
-)
+from rmtrain.trajectories.importers.tau_bench import TauBench
+from rmtrain.trajectories.schema import Trajectory, digest
 from rmtrain.verifiers.suite import VerifierSuite
 from rmtrain.verifiers.summary import VerdictSummary
 
 
-@cache
-def airline(folder: Path) -> tuple[Trajectory, ...]:
-    """The 200 trajectories, read minimally: assistant messages are steps, tool messages their observations."""
-    declared = json.loads((folder / "tau-bench/schemas/airline_tools.json").read_text())
-    tools = tuple(Tool(**tool["function"]) for tool in declared)
-    records = json.loads((folder / "tau-bench/gpt-4o-airline.json").read_text())
-    return tuple(_trajectory(record, tools, line) for line, record in enumerate(records, start=1))
-
-
-def _trajectory(record: dict, tools: tuple[Tool, ...], line: int) -> Trajectory:
-    steps: list[Step] = []
-    for message in record["traj"]:
-        if message["role"] == "assistant":
-            functions = [call["function"] for call in message.get("tool_calls") or ()]
-            calls = tuple(Call(name=each["name"], arguments=json.loads(each["arguments"])) for each in functions)
-            steps.append(Step(step_index=len(steps), thought=message["content"] or "", calls=calls))
-        elif message["role"] == "tool":
-            observation = Observation(content=message["content"])
-            steps[-1] = steps[-1].model_copy(update={"observations": (*steps[-1].observations, observation)})
-    described = record["info"]["task"]
-    actions = tuple(Call(name=each["name"], arguments=each["kwargs"]) for each in described["actions"])
-    task = Task(
-        task_id=f"airline-{record['task_id']}",
-        query=described["instruction"],
-        tools=tools,
-        reference=Reference(actions=actions),
-    )
-    source = Source(format="tau-bench", line=line, trial=record["trial"])
-    return make_trajectory(task=task, steps=tuple(steps), source=source, outcome=Outcome(reward=record["reward"]))
-
-
 @pytest.fixture(scope="module")
-def trajectories(real_data: Path) -> tuple[Trajectory, ...]:
-    return airline(real_data)
+def trajectories(real_data: Path) -> list[Trajectory]:
+    path = real_data / "tau-bench" / "gpt-4o-airline.json"
+    importer = TauBench()
+    return [importer.convert(raw).trajectory for raw in importer.read(path, path.name)]
 
 
 def test_counts_are_the_published_ones(trajectories, real_data):
@@ -69,9 +28,12 @@ def test_counts_are_the_published_ones(trajectories, real_data):
     before = digest([each.model_dump(mode="json") for each in trajectories])
     for verdicts in VerifierSuite().verify_corpus(trajectories):
         summary.add(verdicts)
+        assert [each.dimension for each in verdicts if each.dimension] == ["correctness", "tool_efficiency"]
     totals = summary.totals
     assert summary.trajectories == 200
     assert totals["calls"] == totals["known_tools"] == totals["schema_valid"] == 1164
     assert totals["exact_repeats"] == 32
     assert totals["error_results"] == errors == 73
+    # pass^1 is published as .420: the mean of 200 rewards of 0 or 1.
+    assert summary.verifiers["correctness"].mean == pytest.approx(0.42)
     assert digest([each.model_dump(mode="json") for each in trajectories]) == before

@@ -1,0 +1,60 @@
+import json
+
+from rmtrain.trajectories.schema import Observation
+from rmtrain.verifiers.base import Verdict
+from rmtrain.verifiers.suite import VerifierSuite
+from rmtrain.verifiers.summary import KEPT_REASONS, OTHER, VerdictSummary
+
+
+def test_counts_by_hand(make):
+    tools = (make.tool("get_x", n={"type": "integer"}),)
+    summary = VerdictSummary()
+    for trajectory in (
+        make.episode(
+            make.step((make.call("get_x", n=1), "a"), (make.call("get_x", n=1), "a")),
+            make.step((make.call("get_x", n="1"), Observation(content="bad", is_error=True))),
+            tools=tools,
+            reward=1.0,
+        ),
+        make.episode(make.step((make.call("get_y"), "b")), tools=tools, reward=0.5),
+        make.episode(make.step(), tools=tools),
+    ):
+        summary.add(VerifierSuite().verify(trajectory))
+    # Four calls: three of a known tool; two valid, one invalid, one unknown; one repeat; one error.
+    # Achieved nothing: the repeat, which said the same again, and the error.
+    assert summary.totals == {
+        "calls": 4,
+        "known_tools": 3,
+        "schema_valid": 2,
+        "exact_repeats": 1,
+        "error_results": 1,
+        "achieved_nothing": 2,
+    }
+    report = summary.as_dict()
+    assert report["trajectories"] == 3
+    assert report["verifiers"]["source_reward"] == {
+        "decided": 2,
+        "mean": 0.75,
+        "abstained": 1,
+        "abstained_because": {"the source gave no reward": 1},
+    }
+    assert report["verifiers"]["final_state"]["mean"] is None
+    json.dumps(report, allow_nan=False)
+
+
+def test_nothing_counted_has_no_mean():
+    assert VerdictSummary().as_dict() == {
+        "trajectories": 0,
+        "totals": dict.fromkeys(VerdictSummary().totals, 0),
+        "verifiers": {},
+    }
+
+
+def test_the_number_of_kept_reasons_is_bounded():
+    summary = VerdictSummary()
+    for i in range(KEPT_REASONS + 7):
+        summary.add([Verdict(verifier="v", version=1, trajectory_id="t", abstained_because=f"reason {i}")])
+    summary.add([Verdict(verifier="v", version=1, trajectory_id="t", abstained_because="reason 0")])
+    reasons = summary.verifiers["v"].abstained
+    assert (reasons[OTHER], reasons["reason 0"]) == (7, 2)
+    assert summary.as_dict()["verifiers"]["v"]["abstained"] == KEPT_REASONS + 8
