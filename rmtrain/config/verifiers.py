@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 class ArgumentSettings:
     """How far the check of arguments against a tool's schema goes before it abstains."""
 
-    pattern_s: float = 0.2
+    pattern_s: float = 1.0
     """Seconds that all regular expressions of a schema may take on one call, > 0."""
     references: int = 10_000
     """Most `$ref` followed for one call, >= 1; a schema that branches through itself needs endlessly many."""

@@ -2,9 +2,11 @@ import json
 import weakref
 from collections import Counter
 from dataclasses import asdict, replace
+from pathlib import Path
 from statistics import median
 
 import pytest
+import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -221,3 +223,9 @@ def test_inputs_are_not_changed(make):
 def test_no_steps_is_no_zero(make):
     verdicts = VerifierSuite().verify(make.episode(answer=None, answers=("x",), actions=(make.call("f"),)))
     assert all(each.value is None for each in verdicts)
+
+
+def test_the_settings_file_and_the_dataclass_say_the_same_and_run_every_rule():
+    default = Path(__file__).resolve().parents[2] / "conf" / "verifiers" / "default.yaml"
+    assert yaml.safe_load(default.read_text()) == asdict(VerifierSettings())
+    assert sorted(VerifierSettings().rules) == sorted(RULES)

@@ -63,13 +63,16 @@ class ArgumentChecker:
         """Whether `arguments` satisfy `tool.parameters` (Draft 2020-12 unless the schema names another)."""
         try:
             text = canonical(arguments)
+        except RecursionError:
+            return Validity(None, "the arguments are nested too deeply")
+        except (ValueError, TypeError) as error:
+            return Validity(None, f"the arguments cannot be written as JSON ({shorten(str(error))})")
+        try:
             validator = self._validator(tool)
         except RecursionError:
-            return Validity(None, f"the arguments or the schema of tool '{tool.name}' are nested too deeply")
+            return Validity(None, f"the schema of tool '{tool.name}' is nested too deeply")
         except _Undecidable as error:
             return Validity(None, f"the schema of tool '{tool.name}' {error}")
-        except (ValueError, TypeError) as error:
-            return Validity(False, f"the arguments are not JSON: {shorten(str(error))}")
         if "NaN" in text or "Infinity" in text:
             try:
                 _refuse_non_finite(arguments)
@@ -87,6 +90,8 @@ class ArgumentChecker:
             return Validity(None, f"the schema of tool '{tool.name}' refers to '{reference}', which it does not hold")
         except _Undecidable as undecidable:
             return Validity(None, f"the schema of tool '{tool.name}' {undecidable}")
+        except ArithmeticError as error:  # multipleOf, where a number is too large for a float
+            return Validity(None, f"the schema of tool '{tool.name}' cannot be applied ({error})")
         finally:
             _budget.reset(token)
         if found is None:
@@ -127,8 +132,8 @@ _budget: ContextVar[_Budget] = ContextVar("_budget")
 def _compile(schema: dict[str, Any]) -> Any:
     dialect: Any = Draft202012Validator
     declared = schema.get("$schema")
-    if declared is not None:
-        dialect = validator_for(schema, default=None)  # type: ignore[arg-type]
+    if "$schema" in schema:
+        dialect = validator_for(schema, default=None) if isinstance(declared, str) else None  # type: ignore[arg-type]
         if dialect is None:
             raise _Undecidable(f"is written in an unknown dialect, '{shorten(str(declared))}'")
     # A nested "$schema" would make the library continue with its own, unguarded validator.

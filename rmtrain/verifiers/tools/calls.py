@@ -5,7 +5,6 @@ once per trajectory and shared by five verifiers (one per fact) and by tool effi
 are told apart by name, because logs do not say; a tool whose name says neither is left undecided.
 """
 
-import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -17,6 +16,7 @@ from rmtrain.trajectories.schema import Call, Observation, Step, Tool, Trajector
 from rmtrain.verifiers.base import Verdict
 from rmtrain.verifiers.json_values import preview, same_json, shorten
 from rmtrain.verifiers.tools.arguments import ArgumentChecker
+from rmtrain.verifiers.tools.results import error_rule, paired
 
 STATE_BEFORE, STATE_AFTER = "state_before", "state_after"
 """Keys of `Step.extra` that tell the environment's state (or a digest of it) around a step."""
@@ -59,35 +59,6 @@ class CallFacts:
         return self.no_error.holds is False
 
 
-def paired(step: Step) -> tuple[tuple[Observation, ...] | None, ...]:
-    """The observations of each call of `step`, in order of its calls.
-
-    By `call_id` where an observation has one that a call has too, the rest by position if as many calls
-    as observations are left; a single call owns all of the rest.
-
-    Returns:
-        One entry per call: empty where none is recorded, None where they cannot be told apart.
-    """
-    found: list[list[Observation]] = [[] for _ in step.calls]
-    loose: list[Observation] = []
-    for observation in step.observations:
-        named = [i for i, call in enumerate(step.calls) if call.call_id is not None]
-        owners = [i for i in named if step.calls[i].call_id == observation.call_id]
-        if owners:
-            found[next((i for i in owners if not found[i]), owners[-1])].append(observation)
-        else:
-            loose.append(observation)
-    free = [i for i, own in enumerate(found) if not own]
-    if loose and len(step.calls) == 1:
-        found[0] += loose
-    elif loose and len(free) == len(loose):
-        for i, observation in zip(free, loose, strict=True):
-            found[i].append(observation)
-    elif loose:
-        return tuple(tuple(own) or None for own in found)
-    return tuple(tuple(own) for own in found)
-
-
 def same_call(call: Call, gold: Call) -> bool:
     """Equal name and equal arguments; nothing missing, nothing extra, numbers as numbers."""
     return call.name == gold.name and call.arguments is not None and same_json(call.arguments, gold.arguments)
@@ -98,21 +69,6 @@ def first_word(name: str) -> str:
     last = re.split(r"[./:]|__", name)[-1]
     words = re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_a-zA-Z]+", last)
     return words[0].lower() if words else ""
-
-
-def error_rule(observations: tuple[Observation, ...]) -> tuple[bool, str]:
-    """Whether a result is an error, and the rule that told: the log's own mark, else the content's form."""
-    for observation in observations:
-        if observation.is_error:
-            return True, "the log marks it as an error"
-        if observation.is_error is None:
-            if re.match(r"\s*error(?![\w])", observation.content, re.IGNORECASE):
-                return True, "its content begins with 'Error'"
-            if _has_error_key(observation.content):
-                return True, "it is a JSON object with a truthy 'error' key"
-    if all(observation.is_error is False for observation in observations):
-        return False, "the log marks it as no error"
-    return False, "nothing in its content marks an error"
 
 
 class CallReader:
@@ -312,14 +268,3 @@ def _no_error(results: tuple[Observation, ...] | None) -> Fact:
     is_error, rule = error_rule(results)
     reason = "the call returned an error" if is_error else "the call returned without error"
     return Fact(not is_error, reason, {"rule": rule})
-
-
-def _has_error_key(content: str) -> bool:
-    text = content.strip()
-    if not (text.startswith("{") and text.endswith("}") and '"error"' in text):
-        return False
-    try:
-        value = json.loads(text)
-    except (ValueError, RecursionError):
-        return False
-    return isinstance(value, dict) and bool(value.get("error"))

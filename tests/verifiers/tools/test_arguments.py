@@ -46,6 +46,7 @@ def test_the_declared_dialect_is_used_and_an_unknown_one_refused():
     assert check(draft4, {"n": 3}).is_valid is False
     assert check({key: draft4[key] for key in ("properties",)}, {"n": 3}).is_valid is None
     assert "unknown dialect, 'urn:mine'" in check({"$schema": "urn:mine"}, {}).reason
+    assert "unknown dialect, '[]'" in check({"$schema": []}, {}).reason
     inside = {"properties": {"n": {"$schema": "http://json-schema.org/draft-04/schema#"}}}
     assert "changes its dialect inside" in check(inside, {}).reason
     assert check({"properties": {"$schema": {"type": "string"}}}, {"$schema": 1}).is_valid is False
@@ -121,6 +122,13 @@ def test_nan_and_infinity_are_no_json_and_so_invalid(value):
 
 def test_the_words_nan_and_infinity_are_fine():
     assert check({}, {"a": "NaN and Infinity"}).is_valid is True
+
+
+def test_numbers_beyond_float_are_an_abstention():
+    found = check({"properties": {"n": {"multipleOf": 0.1}}}, {"n": 10**400})
+    assert found.is_valid is None
+    assert "cannot be applied" in found.reason
+    assert check({}, {"n": 10**5000}).reason.startswith("the arguments cannot be written as JSON (Exceeds the limit")
 
 
 def test_hostile_size_is_an_abstention():
