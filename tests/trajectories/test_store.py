@@ -114,9 +114,10 @@ def test_a_disk_that_fills_up_while_rows_are_written(
     path = tmp_path / name
     write(path, [Cat(name="old")])
     opened = Path.open
-    with monkeypatch.context() as patch, pytest.raises(DataError, match="No space left on device"):
+    with monkeypatch.context() as patch:
         patch.setattr(Path, "open", lambda self, mode: opened(Path("/dev/full") if mode == "wb" else self, mode))
-        write(path, (Cat(name="x" * size) for _ in range(10)))
+        with pytest.raises(DataError, match="No space left on device"):
+            write(path, (Cat(name="x" * size) for _ in range(10)))
     assert list(read(path, Cat)) == [Cat(name="old")]
 
 

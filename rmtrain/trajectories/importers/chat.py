@@ -81,7 +81,7 @@ class _Reader:
     """The state of a conversation while its messages are read in order."""
 
     def __init__(self, query: str | None, is_error: Callable[[str], bool | None]) -> None:
-        self.given = query
+        self.given = query if query and query.strip() else None
         self.query: str | None = None
         self.is_error = is_error
         self.systems: list[str] = []

@@ -8,8 +8,9 @@ import gzip
 import re
 import zlib
 from collections.abc import Callable, Iterator
+from io import BufferedIOBase
 from pathlib import Path
-from typing import IO, Any, cast
+from typing import Any
 
 from rmtrain.errors import DataError
 from rmtrain.trajectories.importers.base import Raw
@@ -49,11 +50,11 @@ def read_rows(path: Path, file: str, is_message: Callable[[Any], bool] = lambda 
         raise DataError(f"{path}: cannot be read ({error.strerror or error})") from error
 
 
-def _open(path: Path) -> IO[bytes]:
-    return cast(IO[bytes], gzip.open(path, "rb")) if path.name.lower().endswith(".gz") else path.open("rb")
+def _open(path: Path) -> BufferedIOBase:
+    return gzip.GzipFile(path, "rb") if path.name.lower().endswith(".gz") else path.open("rb")
 
 
-def _lines(stream: IO[bytes], file: str) -> Iterator[Raw]:
+def _lines(stream: BufferedIOBase, file: str) -> Iterator[Raw]:
     number = 0
     while True:
         try:
@@ -76,7 +77,7 @@ def _lines(stream: IO[bytes], file: str) -> Iterator[Raw]:
             yield Raw(file, number, None, text, error=str(problem))
 
 
-def _values(stream: IO[bytes], file: str, is_message: Callable[[Any], bool]) -> Iterator[Raw]:
+def _values(stream: BufferedIOBase, file: str, is_message: Callable[[Any], bool]) -> Iterator[Raw]:
     try:
         data = stream.read()
     except _BROKEN_GZIP as error:
@@ -113,6 +114,10 @@ def _values(stream: IO[bytes], file: str, is_message: Callable[[Any], bool]) -> 
                 yield Raw(file, line, row + 1, text[start:], error="no comma stands before this row of the JSON array")
                 return
             start = _skip(text, start + 1)
+            if text.startswith("]", start):
+                line += text.count("\n", counted, start)
+                yield Raw(file, line, row + 1, "", error="a comma stands before the end of the JSON array")
+                return
     if not closed:
         line += text.count("\n", counted)
         yield Raw(file, line, row + 1, "", error="the file ends inside its JSON array")

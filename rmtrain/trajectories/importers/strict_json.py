@@ -8,6 +8,7 @@ and its neighbours are read.
 import json
 import math
 import re
+from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
@@ -47,32 +48,14 @@ def parse(text: str, start: int = 0) -> Parsed:
     Raises:
         JsonProblem: the syntax is wrong, so that the value's end is unknown.
     """
-    problems: list[str] = []
-
-    def pairs(items: list[tuple[str, Any]]) -> dict[str, Any]:
-        result = dict(items)
-        if len(result) != len(items):
-            keys = [key for key, _ in items]
-            twice = next(key for key in keys if keys.count(key) > 1)
-            problems.append(f"has the key {twice!r} twice in one object")
-        return result
-
-    def constant(name: str) -> None:
-        problems.append(f"holds {name}, which JSON does not have; an absent value is null")
-
-    def number(digits: str) -> float:
-        value = float(digits)
-        if not math.isfinite(value):
-            problems.append(f"holds the number {digits[:20]}, which is too large")
-        return value
-
-    def integer(digits: str) -> int:
-        if len(digits) > _MAX_DIGITS:
-            problems.append(f"holds an integer of {len(digits)} digits")
-            return 0
-        return int(digits)
-
-    decoder = json.JSONDecoder(object_pairs_hook=pairs, parse_constant=constant, parse_float=number, parse_int=integer)
+    notes = _Notes()
+    problems = notes.problems
+    decoder = json.JSONDecoder(
+        object_pairs_hook=notes.pairs,
+        parse_constant=notes.constant,
+        parse_float=notes.number,
+        parse_int=notes.integer,
+    )
     try:
         value, end = decoder.raw_decode(text, start)
     except json.JSONDecodeError as error:
@@ -88,6 +71,35 @@ def parse(text: str, start: int = 0) -> Parsed:
     if _depth(value) > MAX_DEPTH:
         problems.append(f"is nested more than {MAX_DEPTH} levels deep")
     return Parsed(value, end, problems[0] if problems else None)
+
+
+class _Notes:
+    """What the standard parser would let pass, noted while it reads on."""
+
+    def __init__(self) -> None:
+        self.problems: list[str] = []
+
+    def pairs(self, items: list[tuple[str, Any]]) -> dict[str, Any]:
+        result = dict(items)
+        if len(result) != len(items):
+            twice = Counter(key for key, _ in items).most_common(1)[0][0]
+            self.problems.append(f"has the key {twice[:40]!r} twice in one object")
+        return result
+
+    def constant(self, name: str) -> None:
+        self.problems.append(f"holds {name}, which JSON does not have; an absent value is null")
+
+    def number(self, digits: str) -> float:
+        value = float(digits)
+        if not math.isfinite(value):
+            self.problems.append(f"holds the number {digits[:20]}, which is too large")
+        return value
+
+    def integer(self, digits: str) -> int:
+        if len(digits) > _MAX_DIGITS:
+            self.problems.append(f"holds an integer of {len(digits)} digits")
+            return 0
+        return int(digits)
 
 
 def parse_whole(text: str) -> Any:
