@@ -4,6 +4,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from hypothesis import settings
 
 from rmtrain.trajectories.schema import (
     Call,
@@ -18,6 +19,9 @@ from rmtrain.trajectories.schema import (
     Trajectory,
     make_trajectory,
 )
+
+settings.register_profile("no_deadline", deadline=None)  # a busy machine is no bug
+settings.load_profile("no_deadline")
 
 
 def call(tool: str, /, **arguments: Any) -> Call:
