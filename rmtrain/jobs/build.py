@@ -1,0 +1,84 @@
+"""job=build: trajectories, verdicts and annotations → a dataset, divided by task."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from rmtrain.config.jobs import BuildSettings
+from rmtrain.dataset.build import build
+from rmtrain.dataset.store import save
+from rmtrain.errors import DataError
+from rmtrain.jobs.inputs import existing, trajectories_of
+from rmtrain.jobs.progress import progress
+from rmtrain.jobs.report import Report, next_command, table
+from rmtrain.labels.aggregate import Labels, aggregate
+from rmtrain.labels.schema import ANNOTATION
+from rmtrain.trajectories.render import RenderOptions
+from rmtrain.trajectories.schema import Trajectory
+from rmtrain.trajectories.store import read
+from rmtrain.verifiers.base import Verdict
+from rmtrain.world.truth import Truth
+
+
+def run(settings: BuildSettings, folder: Path) -> Report:
+    """Give every trajectory its labels and its split, and write them as Arrow tables."""
+    source = trajectories_of(settings, settings.trajectories)
+    verdicts = existing(settings.verdicts, "verdicts", "python -m rmtrain job=verify")
+    labels = _labels(settings, source)
+    truths = {truth.trajectory_id: truth for truth in _optional(source.parent / "truth.jsonl")}
+    options = RenderOptions(markers=settings.encoder.markers)
+    built = build(
+        progress(read(source, Trajectory), "build", "trajectory"),
+        read(verdicts, Verdict),
+        labels,
+        truths,
+        settings.heads,
+        settings.splits,
+        options,
+    )
+    if built.dropped["verdicts on a trajectory that is not here"]:
+        raise DataError(
+            f"{verdicts} judges trajectories that are not in {source}: it was made from others. "
+            "Judge these: python -m rmtrain job=verify"
+        )
+    dataset = folder / "dataset"
+    meta = save(built, settings.heads, options, dataset)
+    splits = meta["splits"]
+    return Report(
+        job=settings.job,
+        artefacts={"dataset": dataset},
+        counts={
+            key: sum(counts[key] for counts in splits.values()) for key in ("tasks", "trajectories", "steps", "pairs")
+        },
+        figures={"digest": meta["digest"], "splits": splits, "dropped": meta["dropped"]},
+        lines=table(
+            ["split", "tasks", "trajectories", "steps", "pairs", *settings.heads],
+            [
+                [name, c["tasks"], c["trajectories"], c["steps"], c["pairs"]]
+                + [c["labels"].get(head, 0) for head in settings.heads]
+                for name, c in splits.items()
+            ],
+        ),
+        warnings=[f"left out: {count:,} x {reason}" for reason, count in meta["dropped"].items() if count]
+        + [
+            f"no label for head '{name}' in {split}"
+            for split in ("train", "validation", "test")
+            for name in settings.heads
+            if not splits[split]["labels"].get(name)
+        ],
+        next=[next_command(settings, "train", folder, dataset=dataset)],
+    )
+
+
+def _labels(settings: BuildSettings, source: Path) -> Labels:
+    """Labels from the file that is named, else from the one beside the trajectories, else none."""
+    beside = source.parent / "annotations.jsonl"
+    if settings.annotations is not None:
+        return aggregate(
+            read(existing(settings.annotations, "annotations", "python -m rmtrain job=simulate"), ANNOTATION)
+        )
+    return aggregate(read(beside, ANNOTATION)) if beside.is_file() else Labels()
+
+
+def _optional(path: Path) -> Iterator[Truth]:
+    if path.is_file():
+        yield from read(path, Truth)

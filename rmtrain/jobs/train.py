@@ -1,0 +1,186 @@
+"""job=train: a dataset → a reward model, its figures beside simple models', and the run's record in MLflow."""
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rmtrain.config.jobs import TrainSettings
+from rmtrain.dataset.store import Dataset, load
+from rmtrain.errors import ConfigError
+from rmtrain.jobs.embedded import embedded_dataset
+from rmtrain.jobs.inputs import existing
+from rmtrain.jobs.report import Report, table
+from rmtrain.schedule import loss_weights
+from rmtrain.tracking.tracker import Tracker
+from rmtrain.trajectories.render import RenderOptions, render_hash
+
+if TYPE_CHECKING:
+    from rmtrain.model.evaluate import HeadRow
+    from rmtrain.model.train import Fitted
+
+CLASS_NAMES = {"step_quality": ["serious error", "partly sound", "sound"]}
+
+
+def run(settings: TrainSettings, folder: Path) -> Report:
+    """Fit on train, choose the epoch and cut points on validation, report on test."""
+    dataset = _dataset(settings)
+    tracker = Tracker(settings.tracking, folder.name, {"corpus": settings.corpus, "schedule": settings.schedule.kind})
+    is_done = False
+    try:
+        report = _train(settings, dataset, tracker, folder)
+        is_done = True
+    finally:
+        tracker.close(is_done)
+    return report
+
+
+def _train(settings: TrainSettings, dataset: Dataset, tracker: Tracker, folder: Path) -> Report:
+    from rmtrain.model.checkpoint import save_model
+    from rmtrain.model.convergence import converged_epochs, draw_convergence
+    from rmtrain.model.curves import Curves
+    from rmtrain.model.network import new_model
+    from rmtrain.model.score_table import head_table
+    from rmtrain.model.train import LabelledSet, fit
+
+    _record(settings, dataset, tracker)
+    model = new_model(
+        settings.backbone,
+        settings.encoder,
+        settings.heads,
+        settings.schedule,
+        seed=settings.trainer.seed,
+        class_names={name: names for name, names in CLASS_NAMES.items() if name in settings.heads},
+        dataset_digest=dataset.digest,
+    )
+    train, validation = dataset.splits["train"], dataset.splits["validation"]
+    fitted = fit(
+        model,
+        LabelledSet(train.examples, train.pairs),
+        LabelledSet(validation.examples, validation.pairs),
+        settings.trainer,
+        folder=folder / "checkpoints",
+        cache=Path(settings.paths.runs) / "features",
+        callbacks=[Curves(tracker.metrics)],
+    )
+    saved = save_model(model, folder / "model")
+    rows = head_table(model, dataset, settings.trainer, baselines=settings.baselines)
+    converged = converged_epochs(settings.heads, fitted.history)
+    tracker.metrics({f"converged_epoch/{name}": epoch for name, epoch in converged.items() if epoch is not None})
+    tracker.metrics(_table_metrics(rows))
+    tracker.table([asdict(row) for row in rows], "report/table.json")
+    tracker.figure(draw_convergence(settings.heads, fitted.history), "report/convergence.png")
+    tracker.file(saved / "rmtrain.json", "model")
+    return Report(
+        job=settings.job,
+        artefacts={"model": saved, "dataset": dataset.folder},
+        counts={"epochs": len(fitted.history), "best_epoch": fitted.best_epoch + 1},
+        figures=_figures(settings, dataset, fitted, rows, converged, tracker),
+        lines=_lines(rows),
+        warnings=list(fitted.notes),
+        next=_next(settings, saved, dataset, tracker),
+    )
+
+
+def _dataset(settings: TrainSettings) -> Dataset:
+    if settings.dataset.path is None:
+        folder = embedded_dataset(settings)
+    else:
+        folder = existing(settings.dataset.path, "dataset.path", "python -m rmtrain job=build")
+    dataset = load(folder)
+    expected = render_hash(RenderOptions(markers=settings.encoder.markers))
+    if dataset.render_hash != expected:
+        raise ConfigError(
+            f"{folder} was rendered with markers={dataset.markers} (hash {dataset.render_hash}), but this run reads "
+            f"markers={settings.encoder.markers} (hash {expected}). Build it again, or set encoder.markers alike."
+        )
+    for name, head in settings.heads.items():
+        held = dataset.heads.get(name)
+        wanted = {"level": head.level, "objective": head.objective, "classes": head.classes}
+        if held != wanted:
+            raise ConfigError(
+                f"head '{name}' is {wanted}, but {folder} was built "
+                f"{'without it' if held is None else f'with {held}'}. Build it again with these heads: job=build"
+            )
+    return dataset
+
+
+def _record(settings: TrainSettings, dataset: Dataset, tracker: Tracker) -> None:
+    import json
+
+    tracker.params(
+        {
+            "backbone": settings.backbone.name,
+            "tune": settings.backbone.tune,
+            "schedule": settings.schedule.kind,
+            "epochs": settings.trainer.epochs,
+            "lr_backbone": settings.trainer.lr_backbone,
+            "lr_heads": settings.trainer.lr_heads,
+            "seed": settings.trainer.seed,
+            "dataset": dataset.digest,
+        }
+    )
+    tracker.text(json.dumps(settings.record, indent=2, default=str), "settings.json")
+    tracker.file(dataset.folder / "README.md", "dataset")
+    profile = {name: {"examples": len(d.examples), "pairs": len(d.pairs)} for name, d in dataset.splits.items()}
+    tracker.dataset(settings.corpus, dataset.digest, str(dataset.folder.resolve()), profile)
+    for epoch in range(settings.trainer.epochs):
+        weights = loss_weights(settings.schedule, settings.heads, epoch, settings.trainer.epochs)
+        if settings.schedule.kind != "uncertainty":
+            tracker.metrics({f"loss_weight_planned/{name}": weight for name, weight in weights.items()}, epoch)
+
+
+def _table_metrics(rows: "list[HeadRow]") -> dict[str, float]:
+    found = {}
+    for row in rows:
+        columns = {"test": row.model, "tfidf": row.tfidf, "majority": row.majority, "ceiling": row.ceiling}
+        columns["way"] = row.way(row.model)
+        found |= {f"{column}/{row.head}": value for column, value in columns.items() if value is not None}
+    return found
+
+
+def _figures(
+    settings: TrainSettings,
+    dataset: Dataset,
+    fitted: "Fitted",
+    rows: "list[HeadRow]",
+    converged: dict[str, int | None],
+    tracker: Tracker,
+) -> dict[str, object]:
+    return {
+        "heads": {
+            row.head: {**asdict(row), "way_tfidf": row.way(row.tfidf), "way_model": row.way(row.model)} for row in rows
+        },
+        "history": [{"epoch": epoch.epoch, **epoch.values} for epoch in fitted.history],
+        "converged_epoch": converged,
+        "cuts": asdict(fitted.cuts),
+        "tokens_per_epoch": fitted.n_tokens,
+        "dataset_digest": dataset.digest,
+        "mlflow": {"uri": tracker.uri, "experiment_id": tracker.experiment_id, "run_id": tracker.run_id},
+    }
+
+
+def _lines(rows: "list[HeadRow]") -> list[str]:
+    header = ["head", "figure", "n", "chance", "majority", "tf-idf", "model", "ceiling", "of the way"]
+    lines = table(
+        header,
+        [
+            [r.head, r.measure, r.n, r.chance, r.majority, r.tfidf, r.model, r.ceiling, _percent(r.way(r.model))]
+            for r in rows
+        ],
+    )
+    return ["", *lines, "  (test split; of the way: from chance to ceiling)", ""]
+
+
+def _percent(share: float | None) -> str | None:
+    return None if share is None else f"{100 * share:.0f} %"
+
+
+def _next(settings: TrainSettings, model: Path, dataset: Dataset, tracker: Tracker) -> list[str]:
+    trajectories = dataset.folder.parent.parent / "simulate" / "trajectories.jsonl"
+    given = f" input={trajectories}" if trajectories.is_file() else " input=FILE"
+    look = [] if tracker.run_id is None else [f"make mlflow    # then open {tracker.page}"]
+    return [
+        *look,
+        f"python -m rmtrain job=score model={model}{given}",
+        "python -m rmtrain job=ingest source=openai source.path=YOUR_LOGS.jsonl corpus=mine",
+    ]

@@ -1,0 +1,169 @@
+"""One run's record in MLflow: opened, written to, closed. Without an address it is a record of nothing.
+
+Metric keys read ``what/which`` (``val_loss/correctness``), because MLflow's page makes one chart section
+of what stands before the last slash, so that the heads overlay.
+"""
+
+import json
+import os
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from rmtrain.config.tracking import TrackingSettings
+from rmtrain.errors import ConfigError
+
+READING_GUIDE = """\
+**How to read a run.** Open *Model metrics*: each section holds one curve per head.
+
+- `val_loss/<head>`: a head's own loss on validation; it should fall and level off.
+- `val_r2`, `val_kappa`, `val_accuracy`: the head's figure; 0 (0.5 for accuracy) is what the best constant gets.
+- `loss_weight/<head>`: how much the head counted in that epoch; the weights always sum to the same number.
+- `val_criterion`: the fixed-weight sum by which the epoch was chosen, comparable between epochs and schedules.
+- `test/<head>`, `tfidf/<head>`, `ceiling/<head>`, `way/<head>`: the final table; `way` is the share of the way from
+  the best constant (0) to the ceiling (1).
+- `converged_epoch/<head>`: the epoch at which the head had made 95 % of its gain.
+
+Artifacts: `report/table.md`, `report/convergence.png`, `settings.json`, `dataset/README.md`.
+"""
+
+
+class Tracker:
+    """A run in an MLflow store, or a stand-in that records nothing.
+
+    Args:
+        settings: where; `settings.uri` None records nothing.
+        name: name of the run, used where the settings give none.
+        tags: facts to filter runs by.
+
+    Raises:
+        ConfigError: the address is of a kind that can't hold runs, or nobody answers there.
+    """
+
+    def __init__(self, settings: TrackingSettings, name: str, tags: Mapping[str, str] | None = None) -> None:
+        self.run_id: str | None = None
+        self.experiment_id: str | None = None
+        self.uri = None if settings.uri is None else absolute(settings.uri)
+        if self.uri is None:
+            return
+        os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
+        from mlflow import MlflowClient
+        from mlflow.exceptions import MlflowException
+
+        try:
+            self._client = MlflowClient(tracking_uri=self.uri, registry_uri=self.uri)
+            self.experiment_id = self._experiment(settings)
+            run = self._client.create_run(
+                self.experiment_id,
+                run_name=settings.run_name or name,
+                tags={**(tags or {}), "mlflow.source.name": "rmtrain"},
+            )
+        except (MlflowException, OSError) as error:
+            raise ConfigError(
+                f"no MLflow store at {settings.uri} ({str(error).splitlines()[0][:200]}). Start the server, name "
+                "another with tracking.uri=…, or record nothing with tracking=none."
+            ) from error
+        self.run_id = run.info.run_id
+
+    def _experiment(self, settings: TrackingSettings) -> str:
+        experiment = self._client.get_experiment_by_name(settings.experiment)
+        if experiment is not None:
+            return str(experiment.experiment_id)
+        place = None if settings.artifacts is None else Path(settings.artifacts).resolve().as_uri()
+        created = self._client.create_experiment(
+            settings.experiment, artifact_location=place, tags={"mlflow.note.content": READING_GUIDE}
+        )
+        return str(created)
+
+    def metrics(self, values: Mapping[str, float], step: int = 0) -> None:
+        """Record figures at one step, all in one request."""
+        if self.run_id is None or not values:
+            return
+        import time
+
+        from mlflow.entities import Metric
+
+        now = int(time.time() * 1000)
+        rows = [Metric(key, float(value), now, step) for key, value in values.items()]
+        for start in range(0, len(rows), 1000):
+            self._client.log_batch(self.run_id, metrics=rows[start : start + 1000])
+
+    def params(self, values: Mapping[str, Any]) -> None:
+        """Record a few settings that runs are compared by, once."""
+        if self.run_id is None:
+            return
+        from mlflow.entities import Param
+
+        self._client.log_batch(self.run_id, params=[Param(key, str(value)[:500]) for key, value in values.items()])
+
+    def dataset(self, name: str, digest: str, source: str, profile: Mapping[str, Any]) -> None:
+        """Link the run to the dataset it learned from."""
+        if self.run_id is None:
+            return
+        from mlflow.entities import Dataset, DatasetInput, InputTag
+
+        entry = Dataset(
+            name=name,
+            digest=digest,
+            source_type="local",
+            source=json.dumps({"uri": source}),
+            profile=json.dumps(profile)[:16000],
+        )
+        self._client.log_inputs(self.run_id, [DatasetInput(entry, [InputTag("mlflow.data.context", "training")])])
+
+    def text(self, content: str, path: str) -> None:
+        """Keep a text as an artifact at `path`."""
+        if self.run_id is not None:
+            self._client.log_text(self.run_id, content, path)
+
+    def file(self, path: Path, folder: str | None = None) -> None:
+        """Keep a file as an artifact in `folder`."""
+        if self.run_id is not None:
+            self._client.log_artifact(self.run_id, str(path), folder)
+
+    def figure(self, draw: Any, path: str) -> None:
+        """Keep a matplotlib figure as a PNG artifact at `path`."""
+        if self.run_id is None:
+            return
+        with tempfile.TemporaryDirectory() as scratch:
+            target = Path(scratch) / Path(path).name
+            draw.savefig(target, dpi=120, bbox_inches="tight")
+            self._client.log_artifact(self.run_id, str(target), str(Path(path).parent))
+
+    def table(self, rows: Sequence[Mapping[str, Any]], path: str) -> None:
+        """Keep rows as a table that MLflow's page shows and sorts."""
+        if self.run_id is None or not rows:
+            return
+        columns = list(rows[0])
+        self._client.log_table(self.run_id, {column: [row[column] for row in rows] for column in columns}, path)
+
+    def close(self, is_done: bool) -> None:
+        """End the run, as finished or failed."""
+        if self.run_id is not None:
+            self._client.set_terminated(self.run_id, status="FINISHED" if is_done else "FAILED")
+
+    @property
+    def page(self) -> str | None:
+        """Path of the run's page, to be put behind the address of an MLflow server; None without a run."""
+        if self.run_id is None:
+            return None
+        return f"#/experiments/{self.experiment_id}/runs/{self.run_id}?workflowType=machine_learning"
+
+
+def absolute(uri: str) -> str:
+    """An sqlite address with an absolute file, whose folder exists; other addresses as they are.
+
+    Raises:
+        ConfigError: the address is a folder or of a scheme that MLflow no longer takes.
+    """
+    if uri.startswith("sqlite:///"):
+        path = Path(uri.removeprefix("sqlite:///")).resolve()
+        path.parent.mkdir(parents=True, exist_ok=True)
+        return f"sqlite:///{quote(str(path))}"
+    if uri.startswith(("http://", "https://", "postgresql://", "mysql://")):
+        return uri
+    raise ConfigError(
+        f"tracking.uri is '{uri}'. Expected sqlite:///FILE or http://HOST:PORT; MLflow no longer takes a folder."
+    )
