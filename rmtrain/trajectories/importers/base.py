@@ -8,7 +8,7 @@ quarantine and the rest of the file is read. To add a format, write an `Importer
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, runtime_checkable
 
 from rmtrain.trajectories.schema import Record, Trajectory
 
@@ -96,6 +96,7 @@ class IngestCounts:
     skipped: list[SkippedFile] = field(default_factory=list)
 
 
+@runtime_checkable
 class Importer(Protocol):
     """One log format."""
 
