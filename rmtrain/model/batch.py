@@ -2,10 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import torch
 from jaxtyping import Bool, Float, Float32, Int
+from numpy.typing import NDArray
 from torch import Tensor
 
 from rmtrain.config.model import HeadSettings
@@ -14,7 +16,7 @@ from rmtrain.dataset.examples import Example, Pair, Value
 from rmtrain.model.chunks import Chunks, make_chunks
 from rmtrain.model.windows import Specials, Windows
 
-Vectors = Float32[np.ndarray, "slots dim"]
+Vectors = Float32[NDArray[Any], "slots dim"]
 
 
 @dataclass

@@ -84,7 +84,9 @@ def load_model(folder: Path) -> RewardModel:
         without_dropout(config)
         tokenizer = AutoTokenizer.from_pretrained(folder, trust_remote_code=False)
         with torch.random.fork_rng(devices=[]):
-            body = AutoModel.from_config(config, attn_implementation="sdpa", dtype=torch.float32)
+            body = AutoModel.from_config(  # type: ignore[no-untyped-call]
+                config, attn_implementation="sdpa", dtype=torch.float32
+            )
     backbone = Backbone(body, tokenizer, card.backbone)
     backbone.set_tune("frozen", 0)
     model = RewardModel(backbone, card)

@@ -83,9 +83,9 @@ class TrajectoryEncoder(nn.Module):
         """
         slots = vectors.shape[1]
         present = torch.cat([step_mask.new_ones(len(step_mask), 1), step_mask], dim=1)
-        raw = self.norm(vectors)
+        raw: Tensor = self.norm(vectors)
         if not self.layers:
-            return raw * present[..., None]
+            return raw.masked_fill(~present[..., None], 0.0)
         x = raw + self.position_scale * positions(slots, vectors.shape[2], vectors.device)
         ahead = None
         if self.causal:

@@ -6,9 +6,11 @@ fine, so it is refused here.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float
+from numpy.typing import NDArray
 
 from rmtrain.config.model import HeadSettings
 from rmtrain.dataset.examples import Example, Pair
@@ -112,7 +114,7 @@ def check_pairs(examples: Sequence[Example], pairs: Sequence[Pair]) -> None:
 
 def label_array(
     name: str, head: HeadSettings, examples: Sequence[Example]
-) -> Float[np.ndarray, " n"] | Float[np.ndarray, "n classes"]:
+) -> Float[NDArray[Any], " n"] | Float[NDArray[Any], "n classes"]:
     """All labels of a head that are not None.
 
     Raises:

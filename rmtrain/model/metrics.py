@@ -4,9 +4,11 @@ A figure that is undefined (one class only, no labels) has no value; it never be
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float, Int
+from numpy.typing import NDArray
 
 
 @dataclass(frozen=True)
@@ -24,7 +26,7 @@ class Figure:
     reason: str | None = None
 
 
-def explained_share(values: Float[np.ndarray, " n"], labels: Float[np.ndarray, " n"]) -> Figure:
+def explained_share(values: Float[NDArray[Any], " n"], labels: Float[NDArray[Any], " n"]) -> Figure:
     """1 - MSE / MSE of the best constant: 1 is perfect, 0 no better than the mean label, below is worse.
 
     Args:
@@ -40,7 +42,7 @@ def explained_share(values: Float[np.ndarray, " n"], labels: Float[np.ndarray, "
     return Figure(1.0 - float(np.mean((values - labels) ** 2)) / constant, n)
 
 
-def quadratic_kappa(predicted: Int[np.ndarray, " n"], labels: Float[np.ndarray, "n classes"]) -> Figure:
+def quadratic_kappa(predicted: Int[NDArray[Any], " n"], labels: Float[NDArray[Any], "n classes"]) -> Figure:
     """Cohen's kappa with quadratic weights, labels being distributions over the classes.
 
     A split label counts in each class by its probability, so the table holds expected counts; with
@@ -66,7 +68,7 @@ def quadratic_kappa(predicted: Int[np.ndarray, " n"], labels: Float[np.ndarray, 
     return Figure(1.0 - float((distance * table).sum()) / expected, n)
 
 
-def pair_accuracy(differences: Float[np.ndarray, " n"], targets: Float[np.ndarray, " n"]) -> Figure:
+def pair_accuracy(differences: Float[NDArray[Any], " n"], targets: Float[NDArray[Any], " n"]) -> Figure:
     """Share of pairs ordered as labelled; tied labels are left out, a difference of 0 counts one half.
 
     Args:
@@ -81,7 +83,7 @@ def pair_accuracy(differences: Float[np.ndarray, " n"], targets: Float[np.ndarra
     return Figure(float(np.mean(np.where(d == 0, 0.5, (d > 0) == (y > 0.5)))), n)
 
 
-def constant_bce(labels: Float[np.ndarray, " n"]) -> float | None:
+def constant_bce(labels: Float[NDArray[Any], " n"]) -> float | None:
     """Mean binary cross-entropy, in nats, of the best constant prediction; None without labels."""
     if len(labels) == 0:
         return None
@@ -89,11 +91,11 @@ def constant_bce(labels: Float[np.ndarray, " n"]) -> float | None:
     return _entropy(np.array([p, 1.0 - p]))
 
 
-def constant_ordinal(labels: Float[np.ndarray, "n classes"]) -> float | None:
+def constant_ordinal(labels: Float[NDArray[Any], "n classes"]) -> float | None:
     """Mean cross-entropy, in nats, of the best constant distribution; None without labels."""
     return _entropy(labels.mean(axis=0)) if len(labels) else None
 
 
-def _entropy(p: Float[np.ndarray, " classes"]) -> float:
+def _entropy(p: Float[NDArray[Any], " classes"]) -> float:
     kept = p[p > 0]
     return float(-(kept * np.log(kept)).sum())

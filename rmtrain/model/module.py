@@ -13,6 +13,7 @@ import lightning.pytorch as pl
 import numpy as np
 import torch
 from jaxtyping import Float
+from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from rmtrain.config.model import TrainerSettings
@@ -76,7 +77,7 @@ class TrainingModule(pl.LightningModule):
             self.log_variances = nn.ParameterDict({name: nn.Parameter(torch.zeros(())) for name in self.heads})
         self.history: list[Epoch] = []
         self._sums: dict[str, list[float]] = {}
-        self._seen: dict[str, list[tuple[np.ndarray, np.ndarray]]] = {}
+        self._seen: dict[str, list[tuple[NDArray[Any], NDArray[Any]]]] = {}
         self._validated: tuple[dict[str, float], dict[str, str]] = ({}, {})
 
     def forward(self, batch: TensorBatch) -> Logits:

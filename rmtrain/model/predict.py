@@ -3,10 +3,11 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-import numpy as np
 import torch
 from jaxtyping import Float
+from numpy.typing import NDArray
 from tqdm import tqdm
 
 from rmtrain.dataset.examples import Example
@@ -16,7 +17,7 @@ from rmtrain.model.encoder import embed
 from rmtrain.model.features import PRECISIONS, autocast, features, to_device
 from rmtrain.model.heads import class_probabilities
 from rmtrain.model.network import RewardModel
-from rmtrain.model.windows import Cuts
+from rmtrain.model.windows import Cuts, Windows
 
 
 @dataclass(frozen=True)
@@ -28,12 +29,14 @@ class Prediction:
         logits: head name to raw output: [logits], or [steps, logits] for a step head.
         values: head name to value, see `head_values`: one number, or one per step.
         probabilities: name of an ordinal head to the probability of each class: [classes] or [steps, classes].
+        n_cut_tokens: tokens of its prefix and blocks that did not fit and were not read.
     """
 
     trajectory_id: str
-    logits: dict[str, Float[np.ndarray, "*steps logits"]]
-    values: dict[str, Float[np.ndarray, "*steps"]]
-    probabilities: dict[str, Float[np.ndarray, "*steps classes"]]
+    logits: dict[str, Float[NDArray[Any], "*steps logits"]]
+    values: dict[str, Float[NDArray[Any], "*steps"]]
+    probabilities: dict[str, Float[NDArray[Any], "*steps classes"]]
+    n_cut_tokens: int
 
 
 @dataclass(frozen=True)
@@ -101,7 +104,7 @@ def predict(
                 found_vectors = embed(model.backbone, batch.chunks) if batch.vectors is None else batch.vectors
                 logits = model.scorer(found_vectors, batch.step_mask)
                 for position, index in enumerate(indices):
-                    found[index] = _prediction(model, examples[index], logits, position)
+                    found[index] = _prediction(model, windows[index], logits, position)
             bar.update(len(indices))
     model.train(was_training)
     return Predictions(
@@ -127,19 +130,20 @@ def make_reading(model: RewardModel, chunk_tokens: int) -> Reading:
     )
 
 
-def _prediction(model: RewardModel, example: Example, logits: dict[str, torch.Tensor], position: int) -> Prediction:
-    kept: dict[str, np.ndarray] = {}
-    values: dict[str, np.ndarray] = {}
-    probabilities: dict[str, np.ndarray] = {}
+def _prediction(model: RewardModel, item: Windows, logits: dict[str, torch.Tensor], position: int) -> Prediction:
+    kept: dict[str, NDArray[Any]] = {}
+    values: dict[str, NDArray[Any]] = {}
+    probabilities: dict[str, NDArray[Any]] = {}
     for name, head in model.card.heads.items():
         own = logits[name][position].float()
         if head.level == "step":
-            own = own[: len(example.blocks)]
+            own = own[: item.n_steps]
         kept[name] = own.cpu().numpy()
         values[name] = model.values(name, own).cpu().numpy()
         if head.objective == "ordinal":
             probabilities[name] = class_probabilities(own).cpu().numpy()
-    return Prediction(example.trajectory_id, kept, values, probabilities)
+    n_cut = item.cuts.prefix_tokens + item.cuts.block_tokens
+    return Prediction(item.trajectory_id, kept, values, probabilities, n_cut)
 
 
 def _ranges(tokens: Sequence[int], budget: int) -> list[tuple[int, int]]:

@@ -7,9 +7,11 @@ exactly one window. What is too long is cut in its middle, where the least is lo
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from jaxtyping import Int32
+from numpy.typing import NDArray
 
 from rmtrain.config.model import EncoderSettings
 from rmtrain.dataset.examples import Example
@@ -42,7 +44,7 @@ class Window:
         first_step: step index of the first block; the others follow.
     """
 
-    token_ids: Int32[np.ndarray, " tokens"]
+    token_ids: Int32[NDArray[Any], " tokens"]
     prefix: Span
     steps: tuple[Span, ...]
     first_step: int
