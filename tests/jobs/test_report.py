@@ -92,3 +92,15 @@ def test_a_table_aligns_its_columns():
         "  known_tool    1,234  0.500",
         "  x                 0      -",
     ]
+
+
+def test_training_goes_on_from_the_built_dataset(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    settings = JobSettings(job="build", corpus="support")
+    usual = tmp_path / "runs/support/build"
+    command = "python -m rmtrain job=train corpus=support dataset=folder"
+    assert next_command(settings, "train", usual, dataset=usual / "dataset") == command
+    elsewhere = tmp_path / "other"
+    assert next_command(settings, "train", elsewhere, dataset=elsewhere / "dataset") == (
+        f"{command} dataset.path=other/dataset"
+    )
