@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import hydra
+import yaml
 from hydra.core.hydra_config import HydraConfig
 from hydra.errors import HydraException, MissingConfigException, OverrideParseException
 from omegaconf import Container, OmegaConf
@@ -25,7 +26,7 @@ from omegaconf.resolvers import oc
 
 from rmtrain.config.folder import conf_folder
 from rmtrain.config.jobs import JOBS, JobSettings
-from rmtrain.config.schema import docs, first_undeclared, in_words, type_of, unknown_setting
+from rmtrain.config.schema import docs, first_undeclared, in_words, subsection, type_of, unknown_setting
 from rmtrain.errors import ConfigError, unknown
 
 VERSION_BASE = "1.3"
@@ -85,6 +86,9 @@ def typed(config: Container) -> JobSettings:
     plain = {str(key): value for key, value in raw.items()}
     if undeclared := first_undeclared(plain, JOBS[job]):
         raise ConfigError(_unknown(undeclared, job))
+    for name, value in plain.items():
+        if isinstance(value, list) and subsection(type_of(name, JOBS[job])):  # OmegaConf would not say where
+            raise ConfigError(f"{name}={value}: expected a group of settings.")
     try:
         structured = OmegaConf.merge(OmegaConf.structured(JOBS[job]), config)
         for key in sorted(OmegaConf.missing_keys(config) | OmegaConf.missing_keys(structured)):
@@ -160,5 +164,11 @@ def _in_one_sentence(overrides: Sequence[str]) -> Iterator[None]:
             raise ConfigError(_unknown(key[1], job)) from None
         where = getattr(error, "full_key", None)
         raise ConfigError(f"{where}: {_first_line(error)}" if where else _first_line(error)) from None
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        where = f"{mark.name}:{mark.line + 1}: " if mark else ""
+        raise ConfigError(f"{where}no valid YAML ({getattr(error, 'problem', None) or _first_line(error)})") from None
+    except OSError as error:
+        raise ConfigError(f"cannot make the run folder ({error}). Choose another place: paths.runs=FOLDER") from None
     except ValueError as error:  # flags that exclude each other
         raise ConfigError(_first_line(error)) from None

@@ -205,6 +205,29 @@ def test_own_configurations_lie_beside_the_built_in_ones(command, tmp_path):
     assert settings.trainer.epochs == 1
 
 
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("epochs: [1\n", r"own/trainer/tiny\.yaml:2: no valid YAML \(expected ',' or ']'"),
+        ("epochs: 1\nepochs: 2\n", r"own/trainer/tiny\.yaml:2: no valid YAML \(found duplicate key epochs\)$"),
+        ("- 1\n", r"^trainer=\[1\]: expected a group of settings\.$"),
+        ("epochs: 1\nepohcs: 2\n", r"unknown setting 'trainer.epohcs'"),
+    ],
+)
+def test_a_faulty_file_is_named(command, tmp_path, text, sentence):
+    (tmp_path / "own/trainer").mkdir(parents=True)
+    (tmp_path / "own/trainer/tiny.yaml").write_text(text)
+    with pytest.raises(ConfigError, match=sentence) as caught:
+        command("--config-dir", "own", "trainer=tiny")
+    assert "\n" not in str(caught.value)
+
+
+def test_a_run_folder_that_cannot_be_made(command, tmp_path):
+    (tmp_path / "taken").write_text("")
+    with pytest.raises(ConfigError, match=r"cannot make the run folder .*paths\.runs=FOLDER$"):
+        command("job=verify", "paths.runs=taken")
+
+
 def test_show_configuration(command, capsys):
     assert command("job=verify", "--cfg", "job") == []
     assert "trajectories: null" in capsys.readouterr().out
