@@ -9,6 +9,7 @@ import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -100,11 +101,20 @@ def typed(config: Container) -> JobSettings:
         key = str(error.full_key)
         raise ConfigError(f"{_assignment(error, config)}: expected {in_words(type_of(key, JOBS[job]))}.") from None
     assert isinstance(settings, JobSettings)
-    with _environment_by_name():
-        record = OmegaConf.to_container(OmegaConf.create(plain), resolve=True)
-    assert isinstance(record, dict)
-    settings.record = {str(key): value for key, value in record.items()}
+    settings.record = _record(settings, plain)
     return settings
+
+
+def _record(settings: JobSettings, plain: dict[str, Any]) -> dict[str, Any]:
+    """Every setting as plain data, without what the environment holds."""
+    record = OmegaConf.merge(asdict(settings), plain)
+    try:
+        with _environment_by_name():
+            resolved = OmegaConf.to_container(record, resolve=True)
+    except OmegaConfBaseException:  # something is computed from a value of the environment: keep the formulas
+        resolved = OmegaConf.to_container(record, resolve=False)
+    assert isinstance(resolved, dict)  # as above
+    return {str(key): value for key, value in resolved.items()}
 
 
 def _unknown(key: str, job: str) -> str:

@@ -126,6 +126,20 @@ def test_values_from_the_environment_are_used_but_not_recorded(monkeypatch):
     assert again.paths.runs == "hunter2"
 
 
+def test_what_is_computed_from_the_environment_is_recorded_as_a_formula(monkeypatch):
+    monkeypatch.setenv("RMTRAIN_SECRET", "hunter2")
+    settings = compose(["backbone.name='${oc.decode:${oc.env:RMTRAIN_SECRET}}'"])
+    assert isinstance(settings, TrainSettings)
+    assert settings.backbone.name == "hunter2"
+    assert settings.record["backbone"]["name"] == "${oc.decode:${oc.env:RMTRAIN_SECRET}}"
+
+
+def test_the_record_holds_defaults_too():
+    settings = compose(["~trainer.clip"])
+    assert isinstance(settings, TrainSettings)
+    assert settings.record["trainer"]["clip"] == settings.trainer.clip == 1.0
+
+
 def test_the_command_gets_settings_and_a_stable_run_folder(command, tmp_path):
     ((settings, folder),) = command("job=verify", "corpus=support")
     assert settings.corpus == "support"
