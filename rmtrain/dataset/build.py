@@ -78,7 +78,7 @@ def build(
         ConfigError: the shares do not sum to 1.
         DataError: there are no trajectories, a task is in two splits, or a pair joins two tasks.
     """
-    shares = {name: float(getattr(splits, name)) for name in SPLITS}
+    shares: dict[str, float] = {name: float(getattr(splits, name)) for name in SPLITS}
     if abs(sum(shares.values()) - 1) > 1e-6 or min(shares.values()) < 0:
         raise ConfigError(f"the shares of splits are {shares} and sum to {sum(shares.values()):g}. They must sum to 1.")
     judged = collect_verdicts(verdicts)

@@ -7,6 +7,7 @@ from pathlib import Path
 from rmtrain.config.jobs import SimulateSettings
 from rmtrain.jobs.progress import progress
 from rmtrain.jobs.report import Report, next_command
+from rmtrain.labels.annotators import annotate_task, hire
 from rmtrain.trajectories.schema import Trajectory
 from rmtrain.trajectories.store import write
 from rmtrain.world.simulate import TaskRecord, simulate
@@ -14,11 +15,22 @@ from rmtrain.world.simulate import TaskRecord, simulate
 
 def run(settings: SimulateSettings, folder: Path) -> Report:
     """Let every task be tried, keep what happened, what is true of it and what people say of it."""
-    records = list(progress(simulate(settings.world), "simulate", "task", settings.world.n_tasks))
+    world = settings.world
+    people = hire(world.annotators, world.seed)
+    records = list(progress(simulate(world), "simulate", "task", world.n_tasks))
     paths = {name: folder / f"{name}.jsonl" for name in ("trajectories", "truth", "annotations")}
     write(paths["trajectories"], _trajectories(records))
     write(paths["truth"], (truth for record in records for truth in record.truths))
-    write(paths["annotations"], (answer for record in records for answer in record.annotations))
+    n_annotations = write(
+        paths["annotations"],
+        (
+            answer
+            for record in records
+            for answer in annotate_task(
+                record.truths, record.world_task.task.task_id, people, world.annotators, world.seed
+            )
+        ),
+    )
     policies = Counter(trajectory.source.policy or "" for trajectory in _trajectories(records))
     families = Counter(record.world_task.task.family or "" for record in records)
     splits = Counter(record.world_task.split for record in records)
@@ -28,7 +40,7 @@ def run(settings: SimulateSettings, folder: Path) -> Report:
         counts={
             "tasks": len(records),
             "trajectories": sum(policies.values()),
-            "annotations": sum(len(record.annotations) for record in records),
+            "annotations": n_annotations,
         },
         figures={"policies": dict(policies), "families": dict(families), "splits": dict(splits)},
         next=[next_command(settings, "verify", folder, trajectories=paths["trajectories"])],

@@ -121,7 +121,9 @@ def _record(settings: TrainSettings, dataset: Dataset, tracker: Tracker) -> None
     )
     tracker.text(json.dumps(settings.record, indent=2, default=str), "settings.json")
     tracker.file(dataset.folder / "README.md", "dataset")
-    profile = {name: {"examples": len(d.examples), "pairs": len(d.pairs)} for name, d in dataset.splits.items()}
+    profile: dict[str, object] = {
+        name: {"examples": len(d.examples), "pairs": len(d.pairs)} for name, d in dataset.splits.items()
+    }
     tracker.dataset(settings.corpus, dataset.digest, str(dataset.folder.resolve()), profile)
     for epoch in range(settings.trainer.epochs):
         weights = loss_weights(settings.schedule, settings.heads, epoch, settings.trainer.epochs)
@@ -130,7 +132,7 @@ def _record(settings: TrainSettings, dataset: Dataset, tracker: Tracker) -> None
 
 
 def _table_metrics(rows: "list[HeadRow]") -> dict[str, float]:
-    found = {}
+    found: dict[str, float] = {}
     for row in rows:
         columns = {"test": row.model, "tfidf": row.tfidf, "majority": row.majority, "ceiling": row.ceiling}
         columns["way"] = row.way(row.model)

@@ -10,7 +10,7 @@ from pydantic import Field, TypeAdapter
 
 from rmtrain.trajectories.schema import Record
 
-ANNOTATION_VERSION = "rmtrain.annotation/1"
+ANNOTATION_VERSION: Literal["rmtrain.annotation/1"] = "rmtrain.annotation/1"
 
 
 class Answer(Record):

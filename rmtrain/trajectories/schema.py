@@ -13,8 +13,8 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 SCHEMA_VERSION: Final = "rmtrain.trajectory/1"
 
-SPLITS = ("train", "validation", "calibration", "test")
 Split = Literal["train", "validation", "calibration", "test"]
+SPLITS: tuple[Split, ...] = ("train", "validation", "calibration", "test")
 
 
 class Record(BaseModel):

@@ -39,13 +39,15 @@ TOOLS: dict[str, Tool] = {
 }
 
 
+WRITES = ("reserve", "send_message")
+
+
 @dataclass(frozen=True)
 class Result:
     """What a call did: the observation an agent sees, and its fields for a policy that reads it."""
 
     observation: Observation
     fields: Record
-    changed: bool = False
 
 
 class Environment:
@@ -106,15 +108,15 @@ class Environment:
             return self._refuse(call, where, rng)
         result: Result = getattr(self, f"_{call.name}")(rng, **call.arguments)
         observation = result.observation.model_copy(update={"call_id": call.call_id})
-        return Result(observation, result.fields, result.changed)
+        return Result(observation, result.fields)
 
     def _refuse(self, call: Call, argument: str, rng: Random) -> Result:
         text = self.world_task.vocabulary.say(rng, "error", argument=argument)
         return Result(Observation(call_id=call.call_id, content=text, is_error=True), {})
 
-    def _say(self, fields: Record, changed: bool = False) -> Result:
+    def _say(self, fields: Record) -> Result:
         text = "; ".join(f"{name}: {value}" for name, value in fields.items())
-        return Result(Observation(content=text, is_error=False), fields, changed)
+        return Result(Observation(content=text, is_error=False), fields)
 
     def _absent(self, rng: Random, key: str) -> Result:
         text = self.world_task.vocabulary.say(rng, "absent", key=key)
@@ -144,13 +146,12 @@ class Environment:
         if room not in self.world_task.world.tables.get("rooms", {}):
             return self._absent(rng, room)
         landed = self._slips.pop(room, slot)
-        before = copy.deepcopy(self._bookings)
         for slots in self._bookings.values():
             for held in [held for held, who in slots.items() if who == group]:
                 del slots[held]
         self._bookings.setdefault(room, {})[landed] = group
         self._bookings = {name: slots for name, slots in self._bookings.items() if slots}
-        return self._say({"request": "accepted"}, changed=before != self._bookings)
+        return self._say({"request": "accepted"})
 
     def _list_bookings(self, rng: Random, room: str) -> Result:
         slots = self._bookings.get(room)
@@ -161,7 +162,7 @@ class Environment:
 
     def _send_message(self, rng: Random, to: str, text: str) -> Result:
         self._messages.append({"to": to, "text": text})
-        return self._say({"message": "sent"}, changed=True)
+        return self._say({"message": "sent"})
 
 
 def evaluate(expression: str) -> int | None:

@@ -5,7 +5,7 @@ from random import Random
 from typing import Any
 
 from rmtrain.trajectories.schema import Call, Source, Step, Trajectory, make_trajectory
-from rmtrain.world.environment import TOOLS, Environment
+from rmtrain.world.environment import TOOLS, WRITES, Environment
 from rmtrain.world.policies import Script
 from rmtrain.world.tasks import Move, WorldTask, fill
 from rmtrain.world.truth import StepTruth, Truth, judge
@@ -142,17 +142,19 @@ class _Actor:
 
     def _step(self, thought: str, tool: str, arguments: dict[str, Any], truth: StepTruth) -> dict[str, str]:
         call = Call(call_id=f"c{len(self.steps)}", name=tool, arguments=arguments)
+        before = self.environment.state()
         result = self.environment.act(call)
-        self._note(
-            Step(step_index=len(self.steps), thought=thought, calls=(call,), observations=(result.observation,)), truth
+        extra = {"state_before": before, "state_after": self.environment.state()} if tool in WRITES else {}
+        step = Step(
+            step_index=len(self.steps), thought=thought, calls=(call,), observations=(result.observation,), extra=extra
         )
+        self._note(step, truth)
         return result.fields
 
     def _note(self, step: Step, truth: StepTruth) -> None:
         """Record a step; one that passes over what had to be done first takes the blame for that."""
         if self.omitted and truth.fault is None:
-            quality = 0 if self.omitted == "overlooks" else 1
-            truth = replace(truth, quality=quality, fault=self.omitted)
+            truth = replace(truth, quality=0 if self.omitted == "overlooks" else 1, fault=self.omitted)
         if truth.fault == self.omitted:
             self.omitted = None
         self.steps.append(step)

@@ -1,4 +1,4 @@
-"""The simulated corpus, task by task: trajectories, their true values, and what annotators say of them."""
+"""The simulated corpus, task by task: trajectories and their true values."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -6,9 +6,7 @@ from random import Random
 
 from rmtrain.config.world import WorldSettings
 from rmtrain.errors import ConfigError, unknown
-from rmtrain.labels.schema import Comparison, Ranking, StepLabel
 from rmtrain.trajectories.schema import Split, Trajectory
-from rmtrain.world.annotators import annotate_task, hire
 from rmtrain.world.environment import TOOLS
 from rmtrain.world.episode import run_episode
 from rmtrain.world.families import FAMILIES
@@ -25,7 +23,6 @@ class TaskRecord:
     world_task: WorldTask
     trajectories: tuple[Trajectory, ...]
     truths: tuple[Truth, ...]
-    annotations: tuple[StepLabel | Comparison | Ranking, ...]
 
 
 def make_task(settings: WorldSettings, index: int) -> WorldTask:
@@ -68,17 +65,11 @@ def make_task(settings: WorldSettings, index: int) -> WorldTask:
 
 
 def simulate(settings: WorldSettings) -> Iterator[TaskRecord]:
-    """Every task of the corpus with its rollouts and annotations, deterministic by `settings.seed`.
+    """Every task of the corpus with its rollouts, deterministic by `settings.seed`.
 
     Raises:
         ConfigError: settings that no corpus can be made from.
     """
-    if settings.annotators.count < settings.annotators.overlap:
-        raise ConfigError(
-            f"world.annotators.count is {settings.annotators.count} and overlap {settings.annotators.overlap}. "
-            "Each item needs `overlap` distinct people: raise count or lower overlap."
-        )
-    people = hire(settings.annotators, settings.seed)
     for index in range(settings.n_tasks):
         world_task = make_task(settings, index)
         rng = Random(f"rollouts/{settings.seed}/{index}")
@@ -88,14 +79,10 @@ def simulate(settings: WorldSettings) -> Iterator[TaskRecord]:
             script = write_script(rng, world_task, taken)
             taken.add(script.policy)
             episodes.append(run_episode(world_task, script, trial, settings.seed))
-        truths = tuple(truth for _, truth in episodes)
         yield TaskRecord(
             world_task=world_task,
             trajectories=tuple(trajectory for trajectory, _ in episodes),
-            truths=truths,
-            annotations=tuple(
-                annotate_task(truths, world_task.task.task_id, people, settings.annotators, settings.seed)
-            ),
+            truths=tuple(truth for _, truth in episodes),
         )
 
 

@@ -10,7 +10,7 @@ from pydantic import Field
 
 from rmtrain.trajectories.schema import Record
 
-TRUTH_VERSION = "rmtrain.truth/1"
+TRUTH_VERSION: Literal["rmtrain.truth/1"] = "rmtrain.truth/1"
 
 SEVERITY: dict[str, float] = {
     "announces_other": 1.0,

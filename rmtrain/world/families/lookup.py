@@ -27,11 +27,14 @@ def draft(rng: Random, vocabulary: Vocabulary) -> Draft:
     ]
     truth = {"name": name, "k0": key}
     start, path, label = table, [], "key"
-    n_relations = rng.randint(2, 4)
+    n_relations, visited = rng.randint(2, 4), {key}
     for depth in range(n_relations + 1):
-        relation = (
-            rng.choice(list(theme.relations[table])) if depth < n_relations else rng.choice(theme.attributes[table])
-        )
+        record = tables[table][truth[f"k{depth}"]]
+        onward = [relation for relation in theme.relations[table] if record[relation] not in visited]
+        if depth < n_relations and not onward:
+            n_relations = depth
+        relation = rng.choice(onward if depth < n_relations else theme.attributes[table])
+        visited.add(record[relation])
         belief = f"k{depth + 1}"
         moves.append(
             Move(
@@ -45,11 +48,12 @@ def draft(rng: Random, vocabulary: Vocabulary) -> Draft:
                 requires=(depth,),
             )
         )
-        truth[belief] = tables[table][truth[f"k{depth}"]][relation]
+        truth[belief] = record[relation]
         label = relation
-        if depth < n_relations:
-            path.append(relation)
-            table = theme.relations[table][relation]
+        if depth == n_relations:
+            break
+        path.append(relation)
+        table = theme.relations[table][relation]
     return Draft(
         query=vocabulary.say(rng, "query_lookup", name=name, table=start, path=", ".join(path), attribute=label),
         world=World(tables=tables, names=names),

@@ -8,6 +8,7 @@ from random import Random
 from typing import Literal
 
 from rmtrain.config.world import AnnotatorSettings
+from rmtrain.errors import ConfigError
 from rmtrain.labels.schema import Comparison, Ranking, StepLabel
 from rmtrain.world.truth import Truth
 
@@ -56,7 +57,16 @@ def _logistic(rng: Random) -> float:
 
 
 def hire(settings: AnnotatorSettings, seed: int) -> list[Person]:
-    """The people, deterministic by seed."""
+    """The people, deterministic by seed.
+
+    Raises:
+        ConfigError: there are fewer people than each item needs.
+    """
+    if not 1 <= settings.overlap <= settings.count:
+        raise ConfigError(
+            f"world.annotators.overlap is {settings.overlap} and count {settings.count}. Each item needs `overlap` "
+            "distinct people, at least 1: raise count or lower overlap."
+        )
     rng = Random(f"people/{seed}")
     return [
         Person(
