@@ -10,7 +10,7 @@ class TrackingSettings:
     uri: str | None = None
     """sqlite:///FILE, http://HOST:PORT or https://HOST; None records nothing."""
     artifacts: str | None = None
-    """Folder of logged files beside an sqlite store; None leaves the choice to the server."""
+    """Folder of logged files; None takes ``mlartifacts`` beside an sqlite file, and is the choice of a server."""
     experiment: str = "train"
     """Experiment that the run belongs to."""
     run_name: str | None = None

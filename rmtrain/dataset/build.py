@@ -75,18 +75,23 @@ def build(
         The data and the counts of what was dropped.
 
     Raises:
-        ConfigError: the shares do not sum to 1.
+        ConfigError: a share is negative, or they do not sum to 1.
         DataError: there are no trajectories, a task is in two splits, or a pair joins two tasks.
     """
     shares: dict[str, float] = {name: float(getattr(splits, name)) for name in SPLITS}
     if abs(sum(shares.values()) - 1) > 1e-6 or min(shares.values()) < 0:
-        raise ConfigError(f"the shares of splits are {shares} and sum to {sum(shares.values()):g}. They must sum to 1.")
+        raise ConfigError(
+            f"the shares of splits are {shares} and sum to {sum(shares.values()):g}. "
+            "None may be negative, and they must sum to 1."
+        )
     judged = collect_verdicts(verdicts)
     dropped: Counter[str] = Counter()
     built = Built({name: SplitData() for name in SPLITS}, dropped)
     home: dict[str, tuple[str, Split]] = {}
+    n_steps: dict[str, int] = {}
     splits_of_tasks: dict[str, set[Split]] = defaultdict(set)
     for trajectory in trajectories:
+        n_steps[trajectory.trajectory_id] = len(trajectory.steps)
         if not trajectory.steps:
             dropped["trajectory without a step"] += 1
             continue
@@ -99,9 +104,10 @@ def build(
     if not home:
         raise DataError("there is no trajectory to build a dataset from. Make some: job=ingest or job=simulate.")
     refuse_leak(splits_of_tasks)
-    for name in sorted(set(judged) - set(home)):
+    for name in sorted(set(judged) - set(n_steps)):
         dropped["verdicts on a trajectory that is not here"] += len(judged[name])
     _add_pairs(built, labels, heads, home)
+    _count_unused(dropped, labels, heads, n_steps)
     return built
 
 
@@ -186,9 +192,18 @@ def _add_pairs(
         built.splits[sides[0][1]].pairs.append(
             Pair(pair.dimension, pair.trajectory_a, pair.trajectory_b, pair.target, pair.pair_weight)
         )
+
+
+def _count_unused(
+    dropped: Counter[str], labels: Labels, heads: Mapping[str, HeadSettings], n_steps: Mapping[str, int]
+) -> None:
+    """Count step labels that no example could take, each once."""
     for name, steps in labels.steps.items():
-        strangers = {trajectory_id for trajectory_id, _ in steps} - set(home)
-        if strangers:
-            built.dropped["step labels on a trajectory that is not here"] += sum(t in strangers for t, _ in steps)
-        if name not in heads:
-            built.dropped[f"step labels on '{name}', which no head learns"] += len(steps)
+        head = heads.get(name)
+        for trajectory_id, step_index in steps:
+            if head is None or head.level != "step":
+                dropped[f"step labels on '{name}', which no step head learns"] += 1
+            elif trajectory_id not in n_steps:
+                dropped["step labels on a trajectory that is not here"] += 1
+            elif step_index >= n_steps[trajectory_id]:
+                dropped["step labels past the last step of their trajectory"] += 1

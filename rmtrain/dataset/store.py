@@ -7,7 +7,7 @@ that reads otherwise than what it was trained on.
 import json
 import os
 import shutil
-import tempfile
+import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -66,49 +66,65 @@ def save(built: Built, heads: Mapping[str, HeadSettings], options: RenderOptions
         "dropped": dict(sorted(built.dropped.items())),
     }
     folder.parent.mkdir(parents=True, exist_ok=True)
-    scratch = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
+    scratch = folder.parent / f".{folder.name}.{uuid.uuid4().hex}.partial"
+    scratch.mkdir()
     try:
-        features = _features(heads)
-        DatasetDict({n: Table.from_list(r, features=features) for n, r in rows.items()}).save_to_disk(
-            str(scratch / "examples")
-        )
-        DatasetDict({n: Table.from_list(r, features=_pair_features()) for n, r in pairs.items()}).save_to_disk(
-            str(scratch / "pairs")
-        )
+        for name, parts, features in (("examples", rows, _features(heads)), ("pairs", pairs, _pair_features())):
+            tables = {
+                split: Table.from_dict({key: [row[key] for row in part] for key in features}, features=features)
+                for split, part in parts.items()
+            }  # by column, because a list of no rows has no columns
+            DatasetDict(tables).save_to_disk(str(scratch / name))
         (scratch / "dataset.json").write_text(json.dumps(meta, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
         (scratch / "README.md").write_text(card(meta), encoding="utf-8")
-        if folder.exists():
-            shutil.rmtree(folder)
-        os.replace(scratch, folder)
-    except BaseException:
+        _swap(scratch, folder)
+    finally:
         shutil.rmtree(scratch, ignore_errors=True)
-        raise
     return meta
+
+
+def _swap(scratch: Path, folder: Path) -> None:
+    if folder.exists():
+        old = folder.parent / f".{folder.name}.{uuid.uuid4().hex}.old"
+        os.replace(folder, old)
+        os.replace(scratch, folder)
+        shutil.rmtree(old)
+    else:
+        os.replace(scratch, folder)
 
 
 def load(folder: Path) -> Dataset:
     """Read a dataset folder.
 
     Raises:
-        DataError: the folder is absent, is no dataset, or was written by another version.
+        DataError: the folder is absent, is no dataset, is damaged, or was written by another version.
     """
     path = folder / "dataset.json"
     if not path.is_file():
         raise DataError(f"{folder} is not a dataset: it holds no dataset.json. Make one: python -m rmtrain job=build")
-    meta = json.loads(path.read_text(encoding="utf-8"))
+    try:
+        meta = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise DataError(f"{path} is not JSON ({error}). Build it again: job=build") from error
     if meta.get("format") != FORMAT:
         raise DataError(f"{path}: format '{meta.get('format')}', expected '{FORMAT}'. Build it again: job=build")
     from datasets import load_from_disk
+    from pyarrow import ArrowException
 
-    examples, pairs = load_from_disk(str(folder / "examples")), load_from_disk(str(folder / "pairs"))
-    return Dataset(
-        splits={
+    try:
+        examples, pairs = load_from_disk(str(folder / "examples")), load_from_disk(str(folder / "pairs"))
+        splits = {
             name: SplitData(
                 examples=[_row_example(row, meta["heads"]) for row in examples[name]],
                 pairs=[Pair(**row) for row in pairs[name]],
             )
             for name in SPLITS
-        },
+        }
+    except (OSError, KeyError, ValueError, ArrowException) as error:
+        what = str(error).strip().splitlines() or [type(error).__name__]
+        raise DataError(f"{folder} is damaged ({what[0]}). Build it again: job=build") from error
+    return Dataset(
+        splits=splits,
         digest=meta["digest"],
         render_hash=meta["render_hash"],
         markers=meta["markers"],

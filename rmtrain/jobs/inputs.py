@@ -13,25 +13,26 @@ def corpus_folder(settings: JobSettings) -> Path:
     return Path(settings.paths.runs) / settings.corpus
 
 
-def trajectories_of(settings: JobSettings, given: str | None) -> Path:
+def trajectories_of(settings: JobSettings, given: str | None, setting: str = "trajectories") -> Path:
     """The file of trajectories to read.
 
     Args:
         settings: the job's; they say which corpus.
         given: the file as set; None for the newest of what job=ingest and job=simulate left in the corpus.
+        setting: the setting that names it.
 
     Raises:
         DataError: the file does not exist, or none was given and neither job has left one.
     """
     if given is not None:
-        return existing(given, "trajectories", "python -m rmtrain job=ingest source.path=FILE")
+        return existing(given, setting, "python -m rmtrain job=ingest source.path=FILE")
     places = [corpus_folder(settings) / maker / "trajectories.jsonl" for maker in MAKERS]
     made = [place for place in places if place.is_file()]
     if not made:
         raise DataError(
             f"no trajectories in {places[0]} or {places[1]}. Make some: python -m rmtrain job=ingest "
             f"source.path=FILE corpus={settings.corpus}, or python -m rmtrain job=simulate corpus={settings.corpus}; "
-            "or name a file: trajectories=FILE"
+            f"or name a file: {setting}=FILE"
         )
     return max(made, key=lambda place: place.stat().st_mtime_ns)
 

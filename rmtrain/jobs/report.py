@@ -88,7 +88,7 @@ class Report:
         made = ", ".join(f"{count:,} {what.replace('_', ' ')}" for what, count in self.counts.items())
         lines = [f"{self.job}: {made or 'done'} ({self.duration_s:.1f} s)"]
         width = max((len(name) for name in self.artefacts), default=0)
-        lines += [f"  {name:<{width}}  {_short(path)}" for name, path in self.artefacts.items()]
+        lines += [f"  {name:<{width}}  {short(path)}" for name, path in self.artefacts.items()]
         lines += self.lines
         lines += [f"warning: {warning}" for warning in self.warnings]
         lines += [f"next: {command}" for command in self.next]
@@ -120,7 +120,7 @@ def next_command(settings: JobSettings, job: str, folder: Path, **inputs: Path) 
         inputs = {f"{name}.path": path for name, path in inputs.items()}
     usual = Path(settings.paths.runs) / settings.corpus / settings.job
     if folder.resolve() != usual.resolve():
-        words += [f"{name}={shlex.quote(_short(path))}" for name, path in inputs.items()]
+        words += [f"{name}={shlex.quote(short(path))}" for name, path in inputs.items()]
     return " ".join(words)
 
 
@@ -143,7 +143,8 @@ def _cell(value: str | int | float | None) -> str:
     return f"{value:,}" if isinstance(value, int) else f"{value:.3f}"
 
 
-def _short(path: Path) -> str:
+def short(path: Path) -> str:
+    """A path as one would type it here: relative to the current folder where it lies inside."""
     here = Path.cwd()
     return str(path.relative_to(here)) if path.is_relative_to(here) else str(path)
 

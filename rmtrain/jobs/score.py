@@ -45,7 +45,7 @@ def run(settings: ScoreSettings, folder: Path) -> Report:
 
 def _trajectories(settings: ScoreSettings, bad: list[BadRow]) -> Iterator[Trajectory]:
     if settings.source is None:
-        yield from read(trajectories_of(settings, settings.input), Trajectory)
+        yield from read(trajectories_of(settings, settings.input, "input"), Trajectory)
         return
     for row in ingest(settings.source, IngestCounts()):
         if isinstance(row, BadRow):

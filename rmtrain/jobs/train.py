@@ -1,5 +1,6 @@
 """job=train: a dataset → a reward model, its figures beside simple models', and the run's record in MLflow."""
 
+import shlex
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -9,7 +10,7 @@ from rmtrain.dataset.store import Dataset, load
 from rmtrain.errors import ConfigError
 from rmtrain.jobs.embedded import embedded_dataset
 from rmtrain.jobs.inputs import existing
-from rmtrain.jobs.report import Report, table
+from rmtrain.jobs.report import Report, short, table
 from rmtrain.schedule import loss_weights
 from rmtrain.tracking.tracker import Tracker
 from rmtrain.trajectories.render import RenderOptions, render_hash
@@ -179,10 +180,10 @@ def _percent(share: float | None) -> str | None:
 
 def _next(settings: TrainSettings, model: Path, dataset: Dataset, tracker: Tracker) -> list[str]:
     trajectories = dataset.folder.parent.parent / "simulate" / "trajectories.jsonl"
-    given = f" input={trajectories}" if trajectories.is_file() else " input=FILE"
+    given = shlex.quote(short(trajectories)) if trajectories.is_file() else "FILE"
     look = [] if tracker.run_id is None else [f"make mlflow    # then open {tracker.page}"]
     return [
         *look,
-        f"python -m rmtrain job=score model={model}{given}",
+        f"python -m rmtrain job=score model={shlex.quote(short(model))} input={given}",
         "python -m rmtrain job=ingest source=openai source.path=YOUR_LOGS.jsonl corpus=mine",
     ]

@@ -40,13 +40,13 @@ class PairLabel:
 
 @dataclass
 class Labels:
-    """Labels by subject, and how many annotations did not become one.
+    """Labels by subject, and how many subjects got none.
 
     Attributes:
         steps: dimension to (trajectory_id, step_index) to [p0, p1, p2].
         pairs: one per dimension, unordered pair and kind of question.
         n_annotations: annotations read.
-        dropped: reason to number of annotations that gave no label.
+        dropped: reason to number of subjects without a label.
     """
 
     steps: dict[str, dict[tuple[str, int], tuple[float, ...]]] = field(default_factory=dict)

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression, Ridge
@@ -16,7 +17,8 @@ from sklearn.linear_model import LogisticRegression, Ridge
 from rmtrain.config.model import HeadSettings
 from rmtrain.dataset.examples import Example, Pair, Value
 
-Values = dict[str, list[np.ndarray]]
+Array = NDArray[Any]
+Values = dict[str, list[Array]]
 """Head name to one array per example: one value for a trajectory head, one per step for a step head."""
 
 ALPHAS = (0.3, 1.0, 3.0, 10.0, 30.0)
@@ -120,7 +122,7 @@ class _StepFeatures:
 
 def _fit_values(
     name: str, head: HeadSettings, sets: Mapping[str, Any], train: Sequence[Example], validation: Sequence[Example]
-) -> np.ndarray:
+) -> Array:
     """Values in [0, 1] for every unit of the test set, by ridge regression on the expected label."""
     y, known = _targets(name, head, train)
     if not known.any():
@@ -141,7 +143,7 @@ def _fit_values(
     return np.asarray(best[1].predict(sets["test"]))
 
 
-def _targets(name: str, head: HeadSettings, examples: Sequence[Example]) -> tuple[np.ndarray, np.ndarray]:
+def _targets(name: str, head: HeadSettings, examples: Sequence[Example]) -> tuple[Array, Array]:
     labels = [expected(label) for example in examples for label in unit_labels(name, head, example)]
     known = np.array([label is not None for label in labels], dtype=bool)
     return np.array([0.0 if label is None else label for label in labels]), known
@@ -175,7 +177,7 @@ def _fit_pairs(
     return None if best is None else best[1]
 
 
-def _pair_rows(pairs: Sequence[Pair], x: Any, at: Mapping[str, int]) -> tuple[Any, np.ndarray, np.ndarray]:
+def _pair_rows(pairs: Sequence[Pair], x: Any, at: Mapping[str, int]) -> tuple[Any, Array, Array]:
     a, b = [at[pair.trajectory_a] for pair in pairs], [at[pair.trajectory_b] for pair in pairs]
     difference = x[a] - x[b]
     wins = np.array([pair.target > 0.5 for pair in pairs])

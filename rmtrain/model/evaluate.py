@@ -12,7 +12,7 @@ import numpy as np
 
 from rmtrain.config.model import HeadSettings
 from rmtrain.dataset.examples import Example, Pair
-from rmtrain.model.baselines import Values, expected, unit_labels
+from rmtrain.model.baselines import Array, Values, expected, unit_labels
 from rmtrain.model.metrics import Figure, explained_share, pair_accuracy, quadratic_kappa
 
 CHANCE = {"bce": 0.0, "ordinal": 0.0, "bradley_terry": 0.5}
@@ -61,7 +61,7 @@ def choose_cuts(heads: Mapping[str, HeadSettings], values: Values, examples: Seq
     """
     cuts: Cuts = {}
     for name, head in heads.items():
-        if head.objective != "ordinal":
+        if head.objective != "ordinal" or name not in values:
             continue
         flat, labels = _ordinal_units(name, head, values, examples)
         middle = tuple((k + 0.5) / (head.classes - 1) for k in range(head.classes - 1))
@@ -72,7 +72,7 @@ def choose_cuts(heads: Mapping[str, HeadSettings], values: Values, examples: Seq
 def figures(
     heads: Mapping[str, HeadSettings], values: Values, examples: Sequence[Example], pairs: Sequence[Pair], cuts: Cuts
 ) -> dict[str, Figure]:
-    """One figure per head.
+    """One figure per head that has values.
 
     Args:
         heads: the declared heads.
@@ -84,6 +84,8 @@ def figures(
     found: dict[str, Figure] = {}
     at = {example.trajectory_id: index for index, example in enumerate(examples)}
     for name, head in heads.items():
+        if name not in values:
+            continue
         if head.objective == "ordinal":
             flat, labels = _ordinal_units(name, head, values, examples)
             found[name] = quadratic_kappa(np.digitize(flat, cuts[name]), labels)
@@ -97,44 +99,44 @@ def figures(
     return found
 
 
-def true_values(heads: Mapping[str, HeadSettings], examples: Sequence[Example]) -> Values | None:
-    """What a simulated world knows, in the form of values; None where any example has no truth."""
+def true_values(heads: Mapping[str, HeadSettings], examples: Sequence[Example]) -> Values:
+    """What a simulated world knows, in the form of values; without the heads of which any example has no truth."""
     values: Values = {}
     for name, head in heads.items():
-        rows = []
-        for example in examples:
-            if head.level == "step":
-                steps = example.step_truth.get(name)
-                if steps is None:
-                    return None
-                rows.append(np.array([0.0 if v is None else v / (head.classes - 1) for v in steps]))
-            elif name in example.truth:
-                rows.append(np.array([example.truth[name]]))
-            elif head.objective == "bce" and example.trajectory_labels.get(name) is None:
-                rows.append(np.array([0.0]))  # not labelled either, so never looked at
-            else:
-                return None
-        values[name] = rows
+        rows = [row for example in examples if (row := _truth(name, head, example)) is not None]
+        if rows and len(rows) == len(examples):
+            values[name] = rows
     return values
 
 
-def table(heads: Mapping[str, HeadSettings], found: Mapping[str, Mapping[str, Figure] | None]) -> list[HeadRow]:
+def _truth(name: str, head: HeadSettings, example: Example) -> Array | None:
+    if head.level == "step":
+        steps = example.step_truth.get(name)
+        return None if steps is None else np.array([0.0 if v is None else v / (head.classes - 1) for v in steps])
+    if name in example.truth:
+        return np.array([example.truth[name]])
+    if head.objective == "bce" and example.trajectory_labels.get(name) is None:
+        return np.array([0.0])  # not labelled either, so never looked at
+    return None
+
+
+def table(heads: Mapping[str, HeadSettings], found: Mapping[str, Mapping[str, Figure]]) -> list[HeadRow]:
     """The final table.
 
     Args:
         heads: the declared heads.
-        found: figures per column: chance, majority, tfidf, model, ceiling; None or absent for none.
+        found: figures per column: majority, tfidf, model, ceiling; a column or a head in it may be absent.
     """
 
     def value(column: str, name: str) -> float | None:
-        figures_of = found.get(column)
-        return None if figures_of is None else figures_of[name].value
+        figure = found.get(column, {}).get(name)
+        return None if figure is None else figure.value
 
     return [
         HeadRow(
             head=name,
             measure=MEASURES[head.objective],
-            n=(found.get("model") or {})[name].n if found.get("model") else 0,
+            n=found["model"][name].n if name in found.get("model", {}) else 0,
             chance=CHANCE[head.objective],
             majority=value("majority", name),
             tfidf=value("tfidf", name),
@@ -145,7 +147,7 @@ def table(heads: Mapping[str, HeadSettings], found: Mapping[str, Mapping[str, Fi
     ]
 
 
-def _units(name: str, head: HeadSettings, values: Values, examples: Sequence[Example]) -> tuple[np.ndarray, np.ndarray]:
+def _units(name: str, head: HeadSettings, values: Values, examples: Sequence[Example]) -> tuple[Array, Array]:
     flat: list[float] = []
     y: list[float] = []
     for example, row in zip(examples, values[name], strict=True):
@@ -157,9 +159,7 @@ def _units(name: str, head: HeadSettings, values: Values, examples: Sequence[Exa
     return np.array(flat), np.array(y)
 
 
-def _ordinal_units(
-    name: str, head: HeadSettings, values: Values, examples: Sequence[Example]
-) -> tuple[np.ndarray, np.ndarray]:
+def _ordinal_units(name: str, head: HeadSettings, values: Values, examples: Sequence[Example]) -> tuple[Array, Array]:
     flat: list[float] = []
     labels: list[tuple[float, ...]] = []
     for example, row in zip(examples, values[name], strict=True):
@@ -170,7 +170,7 @@ def _ordinal_units(
     return np.array(flat), np.array(labels, dtype=float).reshape(len(labels), head.classes)
 
 
-def _best_cuts(flat: np.ndarray, labels: np.ndarray, start: tuple[float, ...]) -> tuple[float, ...]:
+def _best_cuts(flat: Array, labels: Array, start: tuple[float, ...]) -> tuple[float, ...]:
     """Coordinate search over a grid of 5 % quantiles and even steps; three rounds are enough for three classes."""
     grid = np.unique(np.concatenate([np.linspace(0.02, 0.98, 49), np.quantile(flat, np.linspace(0.02, 0.98, 49))]))
     cuts = list(start)

@@ -40,9 +40,7 @@ def head_table(model: RewardModel, dataset: Dataset, settings: TrainerSettings, 
         columns["tfidf"] = simple.tfidf(
             heads, train.examples, train.pairs, validation.examples, validation.pairs, examples, settings.seed
         )
-    truth = true_values(heads, examples)
-    if truth is not None:
-        columns["ceiling"] = truth
+    columns["ceiling"] = true_values(heads, examples)
     n = len(validation.examples)
     measured = {}
     for column, values in columns.items():

@@ -10,11 +10,11 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
 
 from rmtrain.config.tracking import TrackingSettings
 from rmtrain.errors import ConfigError
 
+SQLITE = "sqlite:///"
 READING_GUIDE = """\
 **How to read a run.** Open *Model metrics*: each section holds one curve per head.
 
@@ -71,7 +71,10 @@ class Tracker:
         experiment = self._client.get_experiment_by_name(settings.experiment)
         if experiment is not None:
             return str(experiment.experiment_id)
-        place = None if settings.artifacts is None else Path(settings.artifacts).resolve().as_uri()
+        folder = None if settings.artifacts is None else Path(settings.artifacts).resolve()
+        if folder is None and self.uri is not None and self.uri.startswith(SQLITE):
+            folder = Path(self.uri.removeprefix(SQLITE)).parent / "mlartifacts"  # MLflow would take ./mlruns
+        place = None if folder is None else folder.as_uri()
         created = self._client.create_experiment(
             settings.experiment, artifact_location=place, tags={"mlflow.note.content": READING_GUIDE}
         )
@@ -158,10 +161,10 @@ def absolute(uri: str) -> str:
     Raises:
         ConfigError: the address is a folder or of a scheme that MLflow no longer takes.
     """
-    if uri.startswith("sqlite:///"):
-        path = Path(uri.removeprefix("sqlite:///")).resolve()
+    if uri.startswith(SQLITE):
+        path = Path(uri.removeprefix(SQLITE)).resolve()
         path.parent.mkdir(parents=True, exist_ok=True)
-        return f"sqlite:///{quote(str(path))}"
+        return f"{SQLITE}{path}"
     if uri.startswith(("http://", "https://", "postgresql://", "mysql://")):
         return uri
     raise ConfigError(

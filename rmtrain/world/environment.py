@@ -167,6 +167,8 @@ class Environment:
 
 def evaluate(expression: str) -> int | None:
     """The value of sums and products of natural numbers, e.g. ``3 * 37 + 2 * 52``; None if it is anything else."""
+    if len(expression) > 200:
+        return None
     total = 0
     for term in expression.split("+"):
         product = 1

@@ -70,6 +70,7 @@ def simulate(settings: WorldSettings) -> Iterator[TaskRecord]:
     Raises:
         ConfigError: settings that no corpus can be made from.
     """
+    _check(settings)
     for index in range(settings.n_tasks):
         world_task = make_task(settings, index)
         rng = Random(f"rollouts/{settings.seed}/{index}")
@@ -83,6 +84,18 @@ def simulate(settings: WorldSettings) -> Iterator[TaskRecord]:
             world_task=world_task,
             trajectories=tuple(trajectory for trajectory, _ in episodes),
             truths=tuple(truth for _, truth in episodes),
+        )
+
+
+def _check(settings: WorldSettings) -> None:
+    for name in ("n_tasks", "n_rollouts", "max_steps"):
+        if getattr(settings, name) < 1:
+            raise ConfigError(f"world.{name} is {getattr(settings, name)}. Expected a whole number > 0.")
+    shares = {name: getattr(settings, name) for name in ("test_share", "validation_share", "calibration_share")}
+    if min(shares.values()) < 0 or sum(shares.values()) >= 1:
+        shown = ", ".join(f"world.{name}={share:g}" for name, share in shares.items())
+        raise ConfigError(
+            f"{shown} leave {1 - sum(shares.values()):g} for training. Expected shares >= 0 below 1 in all."
         )
 
 
