@@ -235,7 +235,7 @@ def _check_weights(settings: BackboneSettings, source: Path | str) -> None:
 
 def _max_tokens(config: Any, tokenizer: Any) -> int | None:
     positions = getattr(config, "max_position_embeddings", None)
-    if positions is not None and getattr(config, "position_offset", None) is None and "roberta" in config.model_type:
+    if positions is not None and "roberta" in config.model_type:
         positions -= config.pad_token_id + 1  # its positions start after the padding id
     limits = [limit for limit in (positions, tokenizer.model_max_length) if limit is not None and 0 < limit < 10**9]
     return min(limits, default=None)

@@ -16,7 +16,7 @@ from rmtrain.dataset.examples import Example, Pair, Value
 from rmtrain.model.chunks import Chunks, make_chunks
 from rmtrain.model.windows import Specials, Windows
 
-Vectors = Float32[NDArray[Any], "slots dim"]
+Vectors = Float32[NDArray[Any], "_ dim"]
 
 
 @dataclass

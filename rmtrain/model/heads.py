@@ -104,7 +104,7 @@ class Heads(nn.Module):
 
     def forward(
         self, slots: Float[Tensor, "batch slots width"], step_mask: Bool[Tensor, "batch steps"]
-    ) -> dict[str, Float[Tensor, "batch *steps logits"]]:
+    ) -> dict[str, Float[Tensor, "batch ..."]]:
         """Head name to its logits."""
         return {name: head(slots, step_mask) for name, head in self.heads.items()}
 

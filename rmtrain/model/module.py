@@ -5,6 +5,7 @@ over the epoch: so neither batch composition nor accumulation changes the object
 computed in every step from the epoch alone, because a hook at the epoch's start is skipped on resume.
 """
 
+import math
 from collections import defaultdict
 from dataclasses import dataclass
 from typing import Any
@@ -33,7 +34,7 @@ from rmtrain.model.metrics import (
 from rmtrain.model.network import RewardModel
 from rmtrain.schedule import check_schedule, loss_weights
 
-Logits = dict[str, Float[Tensor, "batch *steps logits"]]
+Logits = dict[str, Float[Tensor, "batch ..."]]
 
 
 @dataclass(frozen=True)
@@ -71,6 +72,7 @@ class TrainingModule(pl.LightningModule):
         self.settings = settings
         self.scorer = model.scorer
         self.backbone = None if model.backbone.tune == "frozen" else model.backbone
+        self.n_batches = n_batches
         self.expected = {name: amount / n_batches for name, amount in amounts.items()}
         self.log_variances: nn.ParameterDict | None = None
         if self.schedule.kind == "uncertainty":
@@ -116,7 +118,7 @@ class TrainingModule(pl.LightningModule):
         for name, (loss_sum, amount) in sums.items():
             if not torch.isfinite(loss_sum):
                 raise ModelError(
-                    f"the loss of head '{name}' is {float(loss_sum)} in epoch {self.current_epoch}, batch {batch_idx} "
+                    f"the loss of head '{name}' is {float(loss_sum.detach())} in epoch {self.current_epoch}, batch {batch_idx} "
                     f"(trajectories {', '.join(batch.trajectory_ids)}). Lower trainer.lr_heads or "
                     "trainer.lr_backbone, or set trainer.precision=32-true."
                 )
@@ -196,7 +198,8 @@ class TrainingModule(pl.LightningModule):
     def configure_optimizers(self) -> Any:
         groups = parameter_groups(self, self.settings)
         optimizer = torch.optim.AdamW(groups)  # not fused: Lightning cannot clip that one
-        total = int(self.trainer.estimated_stepping_batches)
+        # not the trainer's estimate: that sets the loader up before a resumed run restores its place
+        total = math.ceil(self.n_batches / self.settings.accumulate) * self.settings.epochs
         warmup = round(self.settings.warmup * total)
         schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: learning_rate_share(step, warmup, total))
         return {"optimizer": optimizer, "lr_scheduler": {"scheduler": schedule, "interval": "step"}}

@@ -55,7 +55,7 @@ class Scorer(nn.Module):
 
     def forward(
         self, vectors: Float[Tensor, "batch slots dim"], step_mask: Bool[Tensor, "batch steps"]
-    ) -> dict[str, Float[Tensor, "batch *steps logits"]]:
+    ) -> dict[str, Float[Tensor, "batch ..."]]:
         """Head name to logits; those of steps that are not there mean nothing."""
         with torch.autocast(vectors.device.type, enabled=False):
             found: dict[str, Tensor] = self.heads(self.encoder(vectors.float(), step_mask), step_mask)

@@ -33,9 +33,9 @@ class Prediction:
     """
 
     trajectory_id: str
-    logits: dict[str, Float[NDArray[Any], "*steps logits"]]
-    values: dict[str, Float[NDArray[Any], "*steps"]]
-    probabilities: dict[str, Float[NDArray[Any], "*steps classes"]]
+    logits: dict[str, Float[NDArray[Any], "..."]]
+    values: dict[str, Float[NDArray[Any], "..."]]
+    probabilities: dict[str, Float[NDArray[Any], "..."]]
     n_cut_tokens: int
 
 

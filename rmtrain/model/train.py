@@ -16,9 +16,9 @@ from lightning.pytorch.loggers import Logger
 from rmtrain.config.model import TrainerSettings
 from rmtrain.dataset.batching import BatchPlan, Loader
 from rmtrain.dataset.examples import Example, Pair
-from rmtrain.errors import ConfigError
+from rmtrain.errors import ConfigError, unknown
 from rmtrain.model.batch import Collator, Reading, TensorBatch
-from rmtrain.model.features import features
+from rmtrain.model.features import PRECISIONS, features
 from rmtrain.model.labels import check_labels
 from rmtrain.model.module import Epoch, TrainingModule
 from rmtrain.model.network import RewardModel
@@ -106,15 +106,13 @@ def fit(
         cuts += part_cuts
         n_tokens += part_tokens if moves else 0
     module = TrainingModule(model, settings, check.amounts, len(loaders[0]))
-    best = ModelCheckpoint(
-        folder,
-        filename="best",
-        monitor=CRITERION if held else None,
-        save_on_train_epoch_end=True,
-        enable_version_counter=False,
-    )
-    last = ModelCheckpoint(folder, filename="last", save_on_train_epoch_end=True, enable_version_counter=False)
-    stops = [EarlyStopping(CRITERION, patience=settings.patience, check_on_train_epoch_end=True)]
+    each_epoch: dict[str, Any] = {"save_on_train_epoch_end": True, "enable_version_counter": False}
+    best = ModelCheckpoint(folder, "best", monitor=CRITERION, **each_epoch)
+    ends: list[pl.Callback] = [ModelCheckpoint(folder, "last", **each_epoch)]
+    if held:
+        ends.append(best)
+        if settings.patience:
+            ends.append(EarlyStopping(CRITERION, patience=settings.patience, check_on_train_epoch_end=True))
     with _calm():
         trainer = pl.Trainer(
             max_epochs=settings.epochs,
@@ -123,7 +121,7 @@ def fit(
             precision=settings.precision,  # type: ignore[arg-type]
             accumulate_grad_batches=settings.accumulate,
             gradient_clip_val=settings.clip or None,
-            callbacks=[*callbacks, *(stops if settings.patience and held else ()), best, last],
+            callbacks=[*callbacks, *ends],
             logger=logger or False,
             enable_progress_bar=settings.progress,
             enable_model_summary=False,
@@ -189,6 +187,8 @@ def _check_trainer(settings: TrainerSettings) -> None:
     for field in ("epochs", "batch_tokens", "chunk_tokens", "accumulate"):
         if getattr(settings, field) < 1:
             raise ConfigError(f"trainer.{field} is {getattr(settings, field)}. Expected a whole number > 0.")
+    if settings.precision not in PRECISIONS:
+        raise ConfigError(unknown("trainer precision", settings.precision, PRECISIONS))
     if settings.devices != 1:
         raise ConfigError(
             f"trainer.devices is {settings.devices}, but training runs on one device. Set trainer.devices=1."

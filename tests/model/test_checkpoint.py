@@ -1,0 +1,79 @@
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from rmtrain.config.model import HeadSettings
+from rmtrain.errors import ModelError
+from rmtrain.model.checkpoint import load_model, read_card, save_model
+from rmtrain.model.network import RewardModel
+from rmtrain.model.predict import predict
+from rmtrain.model.train import LabelledSet
+
+
+@pytest.mark.parametrize("kind", ["bert", "llama"])
+def test_a_reloaded_model_gives_the_same_bit_for_bit(
+    kind: str,
+    build: Callable[..., RewardModel],
+    labelled: Callable[..., LabelledSet],
+    bert_folder: Path,
+    llama_folder: Path,
+    tmp_path: Path,
+) -> None:
+    model = build(folder=bert_folder if kind == "bert" else llama_folder)
+    examples = labelled(6).examples
+    before = predict(model, examples).items
+    loaded = load_model(save_model(model, tmp_path / "deep" / "model"))
+    after = predict(loaded, examples).items
+    for a, b in zip(before, after, strict=True):
+        assert all(np.array_equal(a.logits[name], b.logits[name]) for name in a.logits)
+    assert loaded.card == model.card
+    assert loaded.backbone.is_causal == (kind == "llama")
+    assert not loaded.training
+
+
+def test_a_folder_holds_no_code_and_replaces_an_older_one(build: Callable[..., RewardModel], tmp_path: Path) -> None:
+    save_model(build(heads={"old": HeadSettings()}), tmp_path / "model")
+    folder = save_model(build(), tmp_path / "model")
+    assert {path.suffix for path in folder.iterdir()} == {".json", ".safetensors"}
+    assert list(read_card(folder)["heads"]) == ["correctness", "step_quality", "consistency"]
+    assert [path.name for path in tmp_path.iterdir()] == ["model"]
+
+
+def change(**values: Any) -> Callable[[Path], None]:
+    def apply(folder: Path) -> None:
+        card = json.loads((folder / "rmtrain.json").read_text())
+        (folder / "rmtrain.json").write_text(json.dumps(card | values))
+
+    return apply
+
+
+def damage(folder: Path) -> None:
+    data = bytearray((folder / "model.safetensors").read_bytes())
+    data[-1] ^= 1
+    (folder / "model.safetensors").write_bytes(data)
+
+
+@pytest.mark.parametrize(
+    ("spoil", "match"),
+    [
+        (change(format_version="rmtrain.model/0"), "format_version 'rmtrain.model/0'. Expected 'rmtrain.model/1'"),
+        (change(render_hash="cafe"), "trained on text of form cafe, but this version renders"),
+        (damage, r"model.safetensors has SHA-256 \w+, but rmtrain.json says"),
+        (lambda folder: (folder / "rmtrain.json").unlink(), "is not a reward model folder: it has no rmtrain.json"),
+        (lambda folder: (folder / "rmtrain.json").write_text("{"), "rmtrain.json is not JSON"),
+        (lambda folder: (folder / "model.safetensors").unlink(), "has no model.safetensors"),
+        (lambda folder: (folder / "tokenizer.json").unlink(), "has no tokenizer.json"),
+        (change(heads={"another": {}}), "does not fit rmtrain.json"),
+    ],
+)
+def test_a_folder_that_does_not_fit_is_refused(
+    spoil: Callable[[Path], None], match: str, build: Callable[..., RewardModel], tmp_path: Path
+) -> None:
+    folder = save_model(build(), tmp_path / "model")
+    spoil(folder)
+    with pytest.raises(ModelError, match=match):
+        load_model(folder)

@@ -1,0 +1,81 @@
+from random import Random
+
+import torch
+
+from rmtrain.config.model import EncoderSettings
+from rmtrain.model.chunks import MAX_PADDING, Chunks, make_chunks
+from rmtrain.model.windows import Specials, Windows, pack
+
+SPECIALS = Specials(opening=(1,), closing=(2,), pad=0)
+
+
+def items(n: int, seed: int = 0) -> list[Windows]:
+    random = Random(seed)
+    settings = EncoderSettings(window_tokens=512, prefix_tokens=128, block_tokens=256)
+    return [
+        pack(
+            f"t{i}",
+            [3] * random.randint(20, 100),
+            [[4] * min(max(int(random.lognormvariate(4.4, 0.75)), 5), 300) for _ in range(random.randint(1, 25))],
+            settings,
+            SPECIALS,
+        )
+        for i in range(n)
+    ]
+
+
+def chunks(found: list[Windows], *, is_causal: bool = False, causal: bool = False, budget: int = 4096) -> Chunks:
+    return make_chunks(found, chunk_tokens=budget, specials=SPECIALS, is_causal=is_causal, causal=causal)
+
+
+def test_at_most_five_percent_is_padding_in_any_batch() -> None:
+    for seed in range(20):
+        made = items(5, seed)
+        found = chunks(made)
+        assert found.n_real == sum(item.n_tokens for item in made)
+        assert found.n_padded == sum(chunk.token_ids.numel() for chunk in found.chunks)
+        assert found.n_padded - found.n_real <= MAX_PADDING * found.n_padded
+        assert all(chunk.token_ids.numel() <= 4096 for chunk in found.chunks)
+        assert all((chunk.token_ids == 1).sum() == len(chunk.token_ids) for chunk in found.chunks)
+
+
+def small() -> list[Windows]:
+    settings = EncoderSettings(window_tokens=10, prefix_tokens=2, block_tokens=4)
+    return [
+        pack("a", [10, 11], [[20, 21, 22], [23, 24], [25]], settings, SPECIALS),
+        pack("b", [12], [[26]], settings, SPECIALS),
+    ]
+
+
+def test_every_slot_finds_its_own_segment() -> None:
+    found = chunks(small(), budget=100)
+    # ids as hidden vectors: the mean over a segment's own tokens is known by hand
+    pooled = [torch.bmm(c.pool, c.token_ids[..., None].float()).flatten() for c in found.chunks]
+    rows = torch.cat([*pooled, torch.zeros(1)])[found.rows]
+    assert rows.tolist() == [[10.5, 21.0, 23.5, 25.0], [12.0, 26.0, 0.0, 0.0]]
+
+
+def test_a_causal_backbone_is_pooled_at_last_tokens() -> None:
+    found = chunks(small(), is_causal=True, budget=100)
+    pooled = [torch.bmm(c.pool, c.token_ids[..., None].float()).flatten() for c in found.chunks]
+    rows = torch.cat([*pooled, torch.zeros(1)])[found.rows]
+    assert rows.tolist() == [[11.0, 22.0, 24.0, 25.0], [12.0, 26.0, 0.0, 0.0]]
+    assert all(chunk.attention.ndim == 2 for chunk in found.chunks)
+
+
+def test_block_wise_mask_shows_the_prefix_and_steps_so_far() -> None:
+    settings = EncoderSettings(window_tokens=10, prefix_tokens=1, block_tokens=4)
+    found = chunks([pack("a", [10], [[20, 21], [22]], settings, SPECIALS)], causal=True)
+    # opening, prefix | step 0 twice | step 1 | closing
+    assert found.chunks[0].attention.int().tolist() == [
+        [
+            [
+                [1, 1, 0, 0, 0, 0],
+                [1, 1, 0, 0, 0, 0],
+                [1, 1, 1, 1, 0, 0],
+                [1, 1, 1, 1, 0, 0],
+                [1, 1, 1, 1, 1, 0],
+                [1, 1, 1, 1, 1, 1],
+            ]
+        ]
+    ]
