@@ -118,8 +118,8 @@ class TrainingModule(pl.LightningModule):
         for name, (loss_sum, amount) in sums.items():
             if not torch.isfinite(loss_sum):
                 raise ModelError(
-                    f"the loss of head '{name}' is {float(loss_sum.detach())} in epoch {self.current_epoch}, batch {batch_idx} "
-                    f"(trajectories {', '.join(batch.trajectory_ids)}). Lower trainer.lr_heads or "
+                    f"the loss of head '{name}' is {float(loss_sum.detach())} in epoch {self.current_epoch}, "
+                    f"batch {batch_idx} (trajectories {', '.join(batch.trajectory_ids)}). Lower trainer.lr_heads or "
                     "trainer.lr_backbone, or set trainer.precision=32-true."
                 )
             loss = loss_sum / self.expected[name]

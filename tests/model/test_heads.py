@@ -82,5 +82,5 @@ def test_heads_that_cannot_be_built_are_refused(head: HeadSettings, match: str) 
 def test_names_and_number_of_heads_are_checked() -> None:
     with pytest.raises(ConfigError, match="heads is empty"):
         check_heads({})
-    with pytest.raises(ConfigError, match="head name 'a.b' is not allowed"):
+    with pytest.raises(ConfigError, match=r"head name 'a.b' is not allowed"):
         check_heads({"a.b": HeadSettings()})
