@@ -186,7 +186,7 @@ class _Actor:
             wrong_said = said | {"room": room, "slot": slot}
         repaired = self.script.corrects
         truth = StepTruth(0, fault, is_repaired=repaired)
-        before, recap = dict(self.beliefs), self.recap
+        before, recap, omitted = dict(self.beliefs), self.recap, self.omitted
         if fault == "announces_other":
             thought = self._thought(move, said)
         elif fault == "fabricates" and recap and recap[1] == right:
@@ -195,7 +195,7 @@ class _Actor:
             thought = self._thought(move, wrong_said, silent=True)
         self._do(index, move, thought, wrong_called, truth)
         if repaired and not self.environment.is_over:
-            self.beliefs, self.recap = before, None
+            self.beliefs, self.recap, self.omitted = before, None, omitted
             self.prefix = self._say("mistaken")
             self._do(index, move, self._thought(move, said), called)
 
