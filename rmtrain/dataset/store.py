@@ -74,7 +74,8 @@ def save(built: Built, heads: Mapping[str, HeadSettings], options: RenderOptions
                 split: Table.from_dict({key: [row[key] for row in part] for key in features}, features=features)
                 for split, part in parts.items()
             }  # by column, because a list of no rows has no columns
-            DatasetDict(tables).save_to_disk(str(scratch / name))
+            n_files = {split: None if len(part) else 1 for split, part in parts.items()}  # none could not be read
+            DatasetDict(tables).save_to_disk(str(scratch / name), num_shards=n_files)
         (scratch / "dataset.json").write_text(json.dumps(meta, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
         (scratch / "README.md").write_text(card(meta), encoding="utf-8")
         _swap(scratch, folder)
