@@ -23,3 +23,52 @@ def real_data() -> Path:
     if not folder.is_dir():
         pytest.skip(f"real data is absent ({folder}); set RMTRAIN_REAL_DATA to its folder")
     return folder
+
+
+@pytest.fixture(scope="session")
+def tiny_backbone(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a random two-layer encoder that knows the simulated world's words."""
+    import torch
+    from tokenizers import Tokenizer, models, pre_tokenizers, processors, trainers
+    from transformers import BertConfig, BertModel, PreTrainedTokenizerFast
+
+    from rmtrain.world.phrases import PHRASES
+    from rmtrain.world.vocabulary import GIVEN, VALUES, WORDS
+
+    folder = tmp_path_factory.mktemp("backbone")
+    specials = ["[PAD]", "[UNK]", "[CLS]", "[SEP]"]
+    words = Tokenizer(models.WordLevel(unk_token="[UNK]"))
+    words.pre_tokenizer = pre_tokenizers.Sequence([pre_tokenizers.Whitespace(), pre_tokenizers.Digits()])
+    corpus = [text for texts in PHRASES.values() for text in texts] + GIVEN + WORDS + VALUES + ["Task Thought Call"]
+    words.train_from_iterator(corpus, trainers.WordLevelTrainer(special_tokens=specials, show_progress=False))
+    words.post_processor = processors.TemplateProcessing(
+        single="[CLS] $A [SEP]", special_tokens=[("[CLS]", 2), ("[SEP]", 3)]
+    )
+    tokenizer = PreTrainedTokenizerFast(
+        tokenizer_object=words,
+        unk_token="[UNK]",
+        pad_token="[PAD]",
+        cls_token="[CLS]",
+        sep_token="[SEP]",
+        model_max_length=128,
+    )
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(0)
+        config = BertConfig(
+            vocab_size=words.get_vocab_size(),
+            hidden_size=32,
+            num_hidden_layers=2,
+            num_attention_heads=4,
+            intermediate_size=64,
+            max_position_embeddings=128,
+            initializer_range=0.2,
+        )
+        BertModel(config).save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def mlflow_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a space in its name for an sqlite store of runs, ``m.db``, which takes seconds to set up."""
+    return tmp_path_factory.mktemp("ml flow")

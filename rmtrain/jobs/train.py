@@ -66,7 +66,7 @@ def _train(settings: TrainSettings, dataset: Dataset, tracker: Tracker, folder: 
     saved = save_model(model, folder / "model")
     rows = head_table(model, dataset, settings.trainer, baselines=settings.baselines)
     converged = converged_epochs(settings.heads, fitted.history)
-    tracker.metrics({f"converged_epoch/{name}": epoch for name, epoch in converged.items() if epoch is not None})
+    tracker.metrics({f"converged_epoch/{name}": float(epoch) for name, epoch in converged.items() if epoch is not None})
     tracker.metrics(_table_metrics(rows))
     tracker.table([asdict(row) for row in rows], "report/table.json")
     tracker.figure(draw_convergence(settings.heads, fitted.history), "report/convergence.png")

@@ -51,6 +51,7 @@ class Tracker:
         os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
         from mlflow import MlflowClient
         from mlflow.exceptions import MlflowException
+        from sqlalchemy.exc import SQLAlchemyError
 
         try:
             self._client = MlflowClient(tracking_uri=self.uri, registry_uri=self.uri)
@@ -60,7 +61,7 @@ class Tracker:
                 run_name=settings.run_name or name,
                 tags={**(tags or {}), "mlflow.source.name": "rmtrain"},
             )
-        except (MlflowException, OSError) as error:
+        except (MlflowException, SQLAlchemyError, OSError) as error:
             raise ConfigError(
                 f"no MLflow store at {settings.uri} ({str(error).splitlines()[0][:200]}). Start the server, name "
                 "another with tracking.uri=…, or record nothing with tracking=none."

@@ -1,0 +1,149 @@
+"""job=train end to end: a model folder, a report, one MLflow run per training; and refusals before any work."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from rmtrain.dataset.store import load
+from rmtrain.errors import ConfigError, DataError, ModelError
+from rmtrain.model.checkpoint import load_model
+
+HEADS = ["correctness", "tool_efficiency", "step_quality", "consistency"]
+
+
+def client(flow):
+    from mlflow import MlflowClient
+
+    return MlflowClient(tracking_uri=f"sqlite:///{flow.store}/m.db")
+
+
+def recorded(flow):
+    api = client(flow)
+    experiment = api.get_experiment_by_name("flow")
+    return [] if experiment is None else api.search_runs([experiment.experiment_id])
+
+
+def test_a_report_holds_the_model_its_figures_and_the_way_on(flow, trained, goes_on):
+    report = json.loads((flow.base / "train" / "report.json").read_text())
+    assert report["artefacts"] == {
+        "model": str(flow.base / "train" / "model"),
+        "dataset": str(flow.base / "build" / "dataset"),
+    }
+    assert report["counts"]["epochs"] == 2
+    assert report["counts"]["best_epoch"] in (1, 2)
+    assert [entry["epoch"] for entry in report["figures"]["history"]] == [0, 1]
+    assert list(report["figures"]["heads"]) == HEADS
+    for row in report["figures"]["heads"].values():
+        assert row["n"] > 0
+        assert None not in (row["model"], row["tfidf"], row["majority"], row["ceiling"], row["way_model"])
+        assert row["ceiling"] > row["chance"]
+    assert set(report["figures"]["converged_epoch"]) == set(HEADS)
+    assert report["figures"]["dataset_digest"] == load(flow.base / "build" / "dataset").digest
+    scoring, ingesting = goes_on(trained)
+    assert scoring.job == "score"
+    assert Path(scoring.model) == flow.base / "train" / "model"
+    assert Path(scoring.input) == flow.base / "simulate" / "trajectories.jsonl"
+    assert (ingesting.job, ingesting.corpus) == ("ingest", "mine")
+    table = [line for line in trained.lines if line.strip()]
+    assert table[0].split()[:3] == ["head", "figure", "n"]
+    assert [line.split()[0] for line in table[1:5]] == HEADS
+
+
+def test_the_model_folder_says_what_it_learned_from(flow, trained):
+    model = load_model(flow.base / "train" / "model")
+    assert list(model.card.heads) == HEADS
+    assert model.card.dataset_digest == trained.figures["dataset_digest"]
+    assert model.card.class_names == {"step_quality": ["serious error", "partly sound", "sound"]}
+
+
+def test_the_run_is_in_mlflow_whole(flow, trained):
+    api, run_id = client(flow), trained.figures["mlflow"]["run_id"]
+    run = api.get_run(run_id)
+    assert run.info.status == "FINISHED"
+    assert run.info.run_name == "train"
+    assert run.data.params["dataset"] == trained.figures["dataset_digest"]
+    assert run.inputs.dataset_inputs[0].dataset.digest == trained.figures["dataset_digest"]
+    for head in HEADS:
+        row = trained.figures["heads"][head]
+        assert run.data.metrics[f"test/{head}"] == pytest.approx(row["model"])
+        assert run.data.metrics[f"way/{head}"] == pytest.approx(row["way_model"])
+        curve = sorted(api.get_metric_history(run_id, f"train_loss/{head}"), key=lambda point: point.step)
+        assert [point.value for point in curve] == pytest.approx(
+            [entry[f"train_loss/{head}"] for entry in trained.figures["history"]]
+        )  # both epochs, at their own step
+        assert [point.step for point in curve] == [0, 1]
+        planned = api.get_metric_history(run_id, f"loss_weight_planned/{head}")
+        assert len(planned) == 2
+    kept = {entry.path for folder in ("", "report", "dataset", "model") for entry in api.list_artifacts(run_id, folder)}
+    assert {"settings.json", "report/table.json", "report/convergence.png", "dataset/README.md"} <= kept
+    assert "model/rmtrain.json" in kept
+    assert trained.next[0].startswith("make mlflow")
+    assert run_id in trained.next[0]
+
+
+def test_run_twice_the_model_is_the_same_and_mlflow_has_one_run_more(flow, trained, files):
+    before, n = files(flow.base / "train" / "model"), len(recorded(flow))
+    again = flow.run("train")
+    assert files(flow.base / "train" / "model") == before
+    assert again.figures["heads"] == trained.figures["heads"]
+    assert len(recorded(flow)) == n + 1
+    assert sorted(path.name for path in (flow.base / "train" / "checkpoints").iterdir()) == ["best.ckpt", "last.ckpt"]
+
+
+def test_a_run_that_fails_is_marked_so(flow, built, tmp_path):
+    before = {run.info.run_id for run in recorded(flow)}
+    with pytest.raises(ModelError, match="nowhere"):
+        flow.run("train", "backbone.name=/nowhere", folder=tmp_path / "out")
+    (failed,) = [run for run in recorded(flow) if run.info.run_id not in before]
+    assert failed.info.status == "FAILED"
+    assert not (tmp_path / "out" / "report.json").exists()
+
+
+def test_without_tracking_or_baselines_the_figures_are_in_the_report(flow, built, tmp_path):
+    n = len(recorded(flow))
+    report = flow.run(
+        "train",
+        "tracking.uri=null",
+        "baselines=false",
+        "trainer.epochs=1",
+        "~heads.tool_efficiency",
+        folder=tmp_path / "out",
+    )
+    assert len(recorded(flow)) == n
+    assert report.figures["mlflow"] == {"uri": None, "experiment_id": None, "run_id": None}
+    assert list(report.figures["heads"]) == ["correctness", "step_quality", "consistency"]
+    assert {row["tfidf"] for row in report.figures["heads"].values()} == {None}
+    assert report.next[0].startswith("python -m rmtrain job=score")
+
+
+@pytest.mark.parametrize(
+    ("overrides", "error", "message"),
+    [
+        (["dataset.path=/none"], DataError, r"^dataset\.path=/none does not exist\. Make it: .*job=build"),
+        (["dataset.path=/tmp"], DataError, r"^/tmp is not a dataset: it holds no dataset\.json"),
+        (
+            ["encoder.markers=true"],
+            ConfigError,
+            r"was rendered with markers=False \(hash \w{16}\), but this run reads markers=True .*set encoder\.markers",
+        ),
+        (
+            ["heads.step_quality.classes=4"],
+            ConfigError,
+            r"^head 'step_quality' is \{.*'classes': 4\}, but .* was built with \{.*'classes': 3\}\. Build it again",
+        ),
+        (
+            ["+heads.safety={level: step, objective: bce}"],
+            ConfigError,
+            r"^head 'safety' is \{.*\}, but .*dataset was built without it\. Build it again with these heads",
+        ),
+    ],
+)
+def test_a_dataset_that_does_not_fit_is_refused_before_a_run_is_opened(
+    flow, built, overrides, error, message, tmp_path
+):
+    n = len(recorded(flow))
+    with pytest.raises(error, match=message):
+        flow.run("train", *overrides, folder=tmp_path / "out")
+    assert len(recorded(flow)) == n
+    assert not (tmp_path / "out").exists()

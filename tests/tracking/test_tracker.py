@@ -1,0 +1,137 @@
+"""What a run leaves in a real sqlite store, and which addresses are refused."""
+
+import json
+from pathlib import Path
+from urllib.parse import unquote, urlparse
+
+import pytest
+from matplotlib.figure import Figure
+
+from rmtrain.config.tracking import TrackingSettings
+from rmtrain.errors import ConfigError
+from rmtrain.tracking.tracker import READING_GUIDE, Tracker, absolute
+
+
+@pytest.fixture
+def store(mlflow_store, tmp_path, monkeypatch):
+    """Opens a tracker on the shared store from an empty folder."""
+    monkeypatch.chdir(tmp_path)
+    settings = TrackingSettings(uri=f"sqlite:///{mlflow_store}/m.db", artifacts=str(mlflow_store / "files"))
+
+    def open_run(name="a run", **changes):
+        return Tracker(TrackingSettings(**{**vars(settings), **changes}), name, {"corpus": "main"})
+
+    yield open_run
+    assert not list(tmp_path.glob("ml*")), "something was left where the command was run"
+
+
+def client(tracker):
+    from mlflow import MlflowClient
+
+    return MlflowClient(tracking_uri=tracker.uri)
+
+
+def artifacts(tracker, folder=None):
+    found = []
+    for entry in client(tracker).list_artifacts(tracker.run_id, folder):
+        found += artifacts(tracker, entry.path) if entry.is_dir else [entry.path]
+    return sorted(found)
+
+
+def test_a_run_holds_what_was_told(store, tmp_path, mlflow_store):
+    tracker = store()
+    tracker.params({"schedule": "phased", "long": "x" * 600})
+    tracker.metrics({"val_r2/correctness": 0.25, "val_r2/tool_efficiency": 0.5}, 0)
+    tracker.metrics({"val_r2/correctness": 0.75}, 1)
+    tracker.metrics({})
+    tracker.dataset("main", "d1", "/data/d", {"train": {"examples": 3}})
+    tracker.text("{}", "settings.json")
+    (tmp_path / "card.md").write_text("card")
+    tracker.file(tmp_path / "card.md", "dataset")
+    tracker.figure(Figure(), "report/convergence.png")
+    tracker.table([{"head": "correctness", "model": 0.5, "ceiling": None}], "report/table.json")
+    tracker.table([], "report/none.json")
+    tracker.close(is_done=True)
+
+    run = client(tracker).get_run(tracker.run_id)
+    assert run.info.status == "FINISHED"
+    assert run.info.run_name == "a run"
+    assert run.data.tags["corpus"] == "main"
+    assert run.data.params == {"schedule": "phased", "long": "x" * 500}
+    assert run.data.metrics == {"val_r2/correctness": 0.75, "val_r2/tool_efficiency": 0.5}
+    curve = client(tracker).get_metric_history(tracker.run_id, "val_r2/correctness")
+    assert [(point.step, point.value) for point in curve] == [(0, 0.25), (1, 0.75)]
+    (linked,) = run.inputs.dataset_inputs
+    assert (linked.dataset.name, linked.dataset.digest) == ("main", "d1")
+    assert json.loads(linked.dataset.source) == {"uri": "/data/d"}
+    assert artifacts(tracker) == ["dataset/card.md", "report/convergence.png", "report/table.json", "settings.json"]
+    assert run.info.artifact_uri.startswith((mlflow_store / "files").as_uri())
+    folder = Path(unquote(urlparse(run.info.artifact_uri).path))
+    table = json.loads((folder / "report" / "table.json").read_text())
+    assert table == {"columns": ["head", "model", "ceiling"], "data": [["correctness", 0.5, None]]}  # absent, not 0
+    assert (folder / "report" / "convergence.png").read_bytes()[1:4] == b"PNG"
+    assert (folder / "dataset" / "card.md").read_text() == "card"
+
+
+def test_an_experiment_is_made_once_and_says_how_to_read_it(store):
+    one, two = store(), store()
+    assert one.experiment_id == two.experiment_id
+    assert one.run_id != two.run_id
+    experiment = client(one).get_experiment(one.experiment_id)
+    assert experiment.name == "train"
+    assert experiment.tags["mlflow.note.content"] == READING_GUIDE
+    assert one.page == f"#/experiments/{one.experiment_id}/runs/{one.run_id}?workflowType=machine_learning"
+
+
+def test_a_run_that_failed_says_so(store):
+    tracker = store(run_name="mine")
+    tracker.close(is_done=False)
+    info = client(tracker).get_run(tracker.run_id).info
+    assert (info.status, info.run_name) == ("FAILED", "mine")
+
+
+def test_without_a_folder_for_files_they_lie_beside_the_store(store, mlflow_store):
+    tracker = store(artifacts=None, experiment="beside")
+    tracker.text("x", "x.txt")
+    assert client(tracker).get_run(tracker.run_id).info.artifact_uri.startswith((mlflow_store / "mlartifacts").as_uri())
+
+
+def test_without_an_address_nothing_is_recorded(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    tracker = Tracker(TrackingSettings(), "n")
+    tracker.params({"a": 1})
+    tracker.metrics({"a/b": 1.0})
+    tracker.dataset("n", "d", "s", {})
+    tracker.text("x", "x.txt")
+    tracker.file(tmp_path / "absent")
+    tracker.figure(None, "x.png")
+    tracker.table([{"a": 1}], "x.json")
+    tracker.close(is_done=True)
+    assert (tracker.run_id, tracker.experiment_id, tracker.uri, tracker.page) == (None, None, None, None)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_sqlite_addresses_become_absolute(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert absolute("sqlite:///my runs/m.db") == f"sqlite:///{tmp_path}/my runs/m.db"
+    assert (tmp_path / "my runs").is_dir()
+    assert absolute(f"sqlite:///{tmp_path}/n.db") == f"sqlite:///{tmp_path}/n.db"
+    assert absolute("https://tracking.example") == "https://tracking.example"
+
+
+@pytest.mark.parametrize("uri", ["file:///tmp/mlruns", "mlruns", "ftp://x"])
+def test_a_folder_is_refused(uri):
+    with pytest.raises(ConfigError, match=rf"^tracking\.uri is '{uri}'\. Expected sqlite:///FILE or http://HOST:PORT"):
+        Tracker(TrackingSettings(uri=uri), "n")
+
+
+def test_nobody_there_is_one_sentence(monkeypatch):
+    monkeypatch.setenv("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "0")
+    with pytest.raises(ConfigError, match=r"^no MLflow store at http://127\.0\.0\.1:9 \(.+tracking=none\.$"):
+        Tracker(TrackingSettings(uri="http://127.0.0.1:9"), "n")
+
+
+def test_a_file_that_is_no_store_is_one_sentence(tmp_path, monkeypatch):
+    (tmp_path / "m.db").write_text("not a database, not a database, not a database")
+    with pytest.raises(ConfigError, match=r"^no MLflow store at sqlite:///.*m\.db \("):
+        Tracker(TrackingSettings(uri=f"sqlite:///{tmp_path}/m.db"), "n")
