@@ -15,7 +15,6 @@ COVERED_ELSEWHERE = {
     "config/paths.py": "tests/config/test_jobs.py",
     "config/tracking.py": "tests/config/test_jobs.py",
     "config/model.py": "tests/config/test_jobs.py",
-    "config/source.py": "tests/config/test_jobs.py",
     "config/verifiers.py": "tests/config/test_jobs.py",
     "config/world.py": "tests/config/test_jobs.py",
     "__main__.py": "tests/test_main.py",

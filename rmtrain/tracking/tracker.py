@@ -7,7 +7,8 @@ of what stands before the last slash, so that the heads overlay.
 import json
 import os
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,8 @@ from rmtrain.config.tracking import TrackingSettings
 from rmtrain.errors import ConfigError
 
 SQLITE = "sqlite:///"
+RETRIES = "MLFLOW_HTTP_REQUEST_MAX_RETRIES"
+
 READING_GUIDE = """\
 **How to read a run.** Open *Model metrics*: each section holds one curve per head.
 
@@ -54,13 +57,14 @@ class Tracker:
         from sqlalchemy.exc import SQLAlchemyError
 
         try:
-            self._client = MlflowClient(tracking_uri=self.uri, registry_uri=self.uri)
-            self.experiment_id = self._experiment(settings)
-            run = self._client.create_run(
-                self.experiment_id,
-                run_name=settings.run_name or name,
-                tags={**(tags or {}), "mlflow.source.name": "rmtrain"},
-            )
+            with _told_at_once():
+                self._client = MlflowClient(tracking_uri=self.uri, registry_uri=self.uri)
+                self.experiment_id = self._experiment(settings)
+                run = self._client.create_run(
+                    self.experiment_id,
+                    run_name=settings.run_name or name,
+                    tags={**(tags or {}), "mlflow.source.name": "rmtrain"},
+                )
         except (MlflowException, SQLAlchemyError, OSError) as error:
             raise ConfigError(
                 f"no MLflow store at {settings.uri} ({str(error).splitlines()[0][:200]}). Start the server, name "
@@ -154,6 +158,19 @@ class Tracker:
         if self.run_id is None:
             return None
         return f"#/experiments/{self.experiment_id}/runs/{self.run_id}?workflowType=machine_learning"
+
+
+@contextmanager
+def _told_at_once() -> Iterator[None]:
+    """Inside, an absent server is an error after a second; MLflow by itself goes on asking for four minutes."""
+    if RETRIES in os.environ:
+        yield
+        return
+    os.environ[RETRIES] = "1"
+    try:
+        yield
+    finally:
+        del os.environ[RETRIES]
 
 
 def absolute(uri: str) -> str:

@@ -1,6 +1,8 @@
 """What a run leaves in a real sqlite store, and which addresses are refused."""
 
 import json
+import os
+import time
 from pathlib import Path
 from urllib.parse import unquote, urlparse
 
@@ -9,7 +11,7 @@ from matplotlib.figure import Figure
 
 from rmtrain.config.tracking import TrackingSettings
 from rmtrain.errors import ConfigError
-from rmtrain.tracking.tracker import READING_GUIDE, Tracker, absolute
+from rmtrain.tracking.tracker import READING_GUIDE, RETRIES, Tracker, absolute
 
 
 @pytest.fixture
@@ -126,9 +128,19 @@ def test_a_folder_is_refused(uri):
 
 
 def test_nobody_there_is_one_sentence(monkeypatch):
-    monkeypatch.setenv("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "0")
+    monkeypatch.delenv(RETRIES, raising=False)
+    started = time.perf_counter()
     with pytest.raises(ConfigError, match=r"^no MLflow store at http://127\.0\.0\.1:9 \(.+tracking=none\.$"):
         Tracker(TrackingSettings(uri="http://127.0.0.1:9"), "n")
+    assert time.perf_counter() - started < 60  # MLflow's own patience is 250 s
+    assert RETRIES not in os.environ  # later requests may be repeated
+
+
+def test_a_users_own_number_of_retries_stays(monkeypatch):
+    monkeypatch.setenv(RETRIES, "0")
+    with pytest.raises(ConfigError, match="no MLflow store"):
+        Tracker(TrackingSettings(uri="http://127.0.0.1:9"), "n")
+    assert os.environ[RETRIES] == "0"
 
 
 def test_a_file_that_is_no_store_is_one_sentence(tmp_path, monkeypatch):

@@ -1,0 +1,35 @@
+"""Errors that a user can mend share one base, and a name that is not known meets its nearest neighbour."""
+
+import pytest
+
+from rmtrain.errors import (
+    ConfigError,
+    DataError,
+    MissingExtraError,
+    ModelError,
+    RmtrainError,
+    StudioError,
+    unknown,
+)
+
+
+@pytest.mark.parametrize("kind", [ConfigError, DataError, StudioError, ModelError, MissingExtraError])
+def test_all_have_the_base_that_the_command_prints(kind):
+    assert issubclass(kind, RmtrainError)
+
+
+def test_a_missing_extra_gives_its_pip_line():
+    with pytest.raises(RmtrainError, match=r"^'trl' is not installed\. It comes with: pip install 'rmtrain\[rl\]'$"):
+        raise MissingExtraError("trl", "rl")
+
+
+@pytest.mark.parametrize(
+    ("received", "known", "sentence"),
+    [
+        ("lokup", ["promise", "lookup"], "unknown family 'lokup'. Known: lookup, promise. Did you mean 'lookup'?"),
+        ("zzz", ["promise", "lookup"], "unknown family 'zzz'. Known: lookup, promise."),
+        (None, [], "unknown family 'None'. Known: none."),
+    ],
+)
+def test_an_unknown_name(received, known, sentence):
+    assert unknown("family", received, known) == sentence
