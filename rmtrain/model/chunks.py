@@ -1,6 +1,6 @@
 """Windows to backbone calls: sorted by length, so that little is padding, with masks that say what to pool.
 
-A chunk is closed when one more window would exceed the token budget or raise its padding above 5 %.
+Where to cut is chosen so that padded tokens plus a price per call are fewest.
 """
 
 from collections.abc import Sequence
@@ -13,7 +13,8 @@ from torch import Tensor
 
 from rmtrain.model.windows import Specials, Window, Windows
 
-MAX_PADDING = 0.05
+CALL = 64  # what a further call costs, in tokens: full batches then pad less than 5 %
+WIDTH = 16  # widths are multiples of it: the fewer shapes, the fewer kernels are made anew (a fifth of the time)
 
 
 @dataclass
@@ -50,7 +51,7 @@ class Chunks:
 
 
 def make_chunks(
-    items: Sequence[Windows], *, chunk_tokens: int, specials: Specials, is_causal: bool, causal: bool
+    items: Sequence[Windows], *, chunk_tokens: int, specials: Specials, is_causal: bool, causal: bool, longest: int = 0
 ) -> Chunks:
     """Cut the windows of some trajectories into backbone calls.
 
@@ -60,17 +61,17 @@ def make_chunks(
         specials: for the padding id.
         is_causal: the backbone itself is causal: a segment is pooled at its last token, else by its mean.
         causal: no step may see a later one: a backbone that is not causal gets a block-wise mask.
+        longest: most tokens that the backbone takes, up to which widths are rounded up to full multiples.
     """
     flat = [(number, window) for number, item in enumerate(items) for window in item.windows]
     flat.sort(key=lambda pair: -len(pair[1]))  # stable: equal lengths keep their order
     n_slots = 1 + max(item.n_steps for item in items)
     rows = np.full((len(items), n_slots), -1, dtype=np.int64)
     chunks: list[Chunk] = []
-    start = n_rows = n_padded = 0
-    while start < len(flat):
-        end = _chunk_end(flat, start, chunk_tokens)
+    n_rows = n_padded = 0
+    for start, end, width in cut_chunks([len(window) for _, window in flat], chunk_tokens, longest):
         group = flat[start:end]
-        width, segments = len(group[0][1]), 1 + max(len(window.steps) for _, window in group)
+        segments = 1 + max(len(window.steps) for _, window in group)
         chunks.append(_chunk([window for _, window in group], width, segments, specials.pad, is_causal, causal))
         for offset, (number, window) in enumerate(group):
             row = n_rows + offset * segments
@@ -80,22 +81,40 @@ def make_chunks(
             rows[number, 1 + window.first_step + slots] = row + 1 + slots
         n_rows += len(group) * segments
         n_padded += len(group) * width
-        start = end
     rows[rows < 0] = n_rows
     n_real = sum(len(window) for _, window in flat)
     return Chunks(chunks, torch.from_numpy(rows), n_real, n_padded)
 
 
-def _chunk_end(flat: Sequence[tuple[int, Window]], start: int, chunk_tokens: int) -> int:
-    width = len(flat[start][1])
-    real, end = width, start + 1
-    while end < len(flat):
-        padded = width * (end - start + 1)
-        real += len(flat[end][1])
-        if padded > chunk_tokens or padded - real > MAX_PADDING * padded:
-            break
-        end += 1
-    return end
+def cut_chunks(lengths: Sequence[int], budget: int, longest: int) -> list[tuple[int, int, int]]:
+    """Where to cut windows sorted by length into calls, at the least total cost of padded tokens and calls.
+
+    Args:
+        lengths: tokens of each window, longest first.
+        budget: most tokens of one call, padding included; a lone window may exceed it.
+        longest: most tokens that the backbone takes.
+
+    Returns:
+        (start, end, width) of each call, in order.
+    """
+    widths = [min(-(-length // WIDTH) * WIDTH, max(longest, length)) for length in lengths]
+    cost, cut = [0], [0]
+    for end in range(1, len(lengths) + 1):
+        best, where = cost[end - 1] + widths[end - 1] + CALL, end - 1
+        for start in range(end - 2, -1, -1):
+            padded = widths[start] * (end - start)
+            if padded > budget:
+                break
+            if cost[start] + padded + CALL < best:
+                best, where = cost[start] + padded + CALL, start
+        cost.append(best)
+        cut.append(where)
+    cuts: list[tuple[int, int, int]] = []
+    end = len(lengths)
+    while end:
+        cuts.append((cut[end], end, widths[cut[end]]))
+        end = cut[end]
+    return cuts[::-1]
 
 
 def _chunk(windows: Sequence[Window], width: int, segments: int, pad: int, is_causal: bool, causal: bool) -> Chunk:

@@ -22,8 +22,7 @@ def embed(backbone: Backbone, chunks: Chunks) -> Float[Tensor, "batch slots dim"
     The prefix vector is that of the first window, so that it never depends on how many follow.
     """
     pooled = []
-    for chunk in chunks.chunks:
-        hidden = backbone(chunk.token_ids, chunk.attention)
+    for chunk, hidden in zip(chunks.chunks, backbone(chunks.chunks), strict=True):
         with torch.autocast(hidden.device.type, enabled=False):
             pooled.append(torch.bmm(chunk.pool, hidden.float()).flatten(0, 1))
     nothing = pooled[0].new_zeros(1, pooled[0].shape[-1])

@@ -197,12 +197,23 @@ class TrainingModule(pl.LightningModule):
 
     def configure_optimizers(self) -> Any:
         groups = parameter_groups(self, self.settings)
-        optimizer = torch.optim.AdamW(groups)  # not fused: Lightning cannot clip that one
+        is_scaled = self.settings.precision == "16-mixed"
+        optimizer = torch.optim.AdamW(groups, fused=not is_scaled and self.device.type in ("cpu", "cuda"))
         # not the trainer's estimate: that sets the loader up before a resumed run restores its place
         total = math.ceil(self.n_batches / self.settings.accumulate) * self.settings.epochs
         warmup = round(self.settings.warmup * total)
         schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: learning_rate_share(step, warmup, total))
         return {"optimizer": optimizer, "lr_scheduler": {"scheduler": schedule, "interval": "step"}}
+
+    def configure_gradient_clipping(
+        self,
+        optimizer: Any,
+        gradient_clip_val: float | None = None,
+        gradient_clip_algorithm: str | None = None,
+    ) -> None:
+        # Lightning refuses to clip for a fused optimizer, for fear of gradients that are still scaled: ours never are
+        if gradient_clip_val:
+            nn.utils.clip_grad_norm_(self.parameters(), gradient_clip_val)
 
     def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
         checkpoint["rmtrain"] = {

@@ -127,6 +127,7 @@ def make_reading(model: RewardModel, chunk_tokens: int) -> Reading:
         specials=model.backbone.specials,
         is_causal=model.backbone.is_causal,
         causal=model.card.encoder.causal,
+        longest=model.card.encoder.window_tokens,
     )
 
 
