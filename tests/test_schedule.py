@@ -1,5 +1,5 @@
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rmtrain.config.model import HeadSettings, ScheduleSettings
@@ -24,8 +24,8 @@ def test_phased_weights_move_from_early_to_late(epoch: int, a: float, b: float) 
 @pytest.mark.parametrize(("epoch", "a"), [(0, 3.0), (2, 3.0), (5, 8 / 3), (8, 2.0), (10, 2.0)])
 def test_phased_weights_rest_before_start_and_after_end(epoch: int, a: float) -> None:
     # 11 epochs: shares 0, 0.2, 0.5, 0.8, 1; moving between 0.2 and 0.8, so 0.5 is half way
-    settings = ScheduleSettings(start=0.2, end=0.8)
-    assert loss_weights(settings, HEADS, epoch, 11)["a"] == pytest.approx(a)
+    moving = ScheduleSettings(start=0.2, end=0.8)
+    assert loss_weights(moving, HEADS, epoch, 11)["a"] == pytest.approx(a)
 
 
 @pytest.mark.parametrize("kind", ["fixed", "uncertainty"])
@@ -40,6 +40,7 @@ def test_one_epoch_has_early_weights() -> None:
 positive = st.floats(0.01, 100)
 
 
+@settings(deadline=None)
 @given(
     relative=st.lists(st.tuples(positive, positive), min_size=1, max_size=6),
     total=positive,
@@ -57,7 +58,7 @@ def test_weights_are_positive_and_sum_to_the_total(
 
 
 @pytest.mark.parametrize(
-    ("settings", "heads", "match"),
+    ("given", "heads", "match"),
     [
         (ScheduleSettings(kind="phase"), HEADS, "unknown schedule kind 'phase'.*Did you mean 'phased'"),
         (ScheduleSettings(total=0.0), HEADS, "schedule.total is 0.0, not a number > 0"),
@@ -66,6 +67,6 @@ def test_weights_are_positive_and_sum_to_the_total(
         (ScheduleSettings(), {}, "heads is empty"),
     ],
 )
-def test_what_is_not_allowed_is_refused(settings: ScheduleSettings, heads: dict[str, HeadSettings], match: str) -> None:
+def test_what_is_not_allowed_is_refused(given: ScheduleSettings, heads: dict[str, HeadSettings], match: str) -> None:
     with pytest.raises(ConfigError, match=match):
-        loss_weights(settings, heads, 0, 2)
+        loss_weights(given, heads, 0, 2)

@@ -40,7 +40,9 @@ def attention(
         is_causal = getattr(module, "is_causal", True)
     if _fits(query, key, value, attention_mask, dropout, bool(is_causal)) and not _asks_for_more(options):
         scale = query.shape[-1] ** -0.5 if scaling is None else scaling
-        found: Tensor = WindowAttention.apply(query, key, value, attention_mask, scale)
+        found: Tensor = WindowAttention.apply(  # type: ignore[no-untyped-call]
+            query, key, value, attention_mask, scale
+        )
         return found.transpose(1, 2).contiguous(), None
     output: tuple[Tensor, None] = sdpa_attention_forward(
         module, query, key, value, attention_mask, dropout=dropout, scaling=scaling, **options
@@ -57,9 +59,7 @@ class WindowAttention(Function):
     """softmax(scale q k') v, window by window, keeping the probabilities for the way back."""
 
     @staticmethod
-    def forward(  # type: ignore[override]
-        ctx: Any, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, scale: float
-    ) -> Tensor:
+    def forward(ctx: Any, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, scale: float) -> Tensor:
         q, k, v = query * scale, key.contiguous(), value.contiguous()
         out = torch.empty(q.shape, dtype=q.dtype)
         probabilities = []
@@ -74,7 +74,7 @@ class WindowAttention(Function):
         return out
 
     @staticmethod
-    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:  # type: ignore[override]
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
         q, k, v, *probabilities = ctx.saved_tensors
         g = gradient.contiguous()
         dq, dk, dv = (torch.empty(x.shape, dtype=x.dtype) for x in (q, k, v))

@@ -19,7 +19,7 @@ def problems(draw: st.DrawFn) -> tuple[list[int], list[tuple[int, int]], int]:
 
 
 @given(problem=problems(), seed=st.integers(0, 3))
-@settings(max_examples=150)
+@settings(max_examples=150, deadline=None)
 def test_every_label_and_pair_counts_once_an_epoch(
     problem: tuple[list[int], list[tuple[int, int]], int], seed: int
 ) -> None:

@@ -6,6 +6,7 @@ from random import Random
 
 import pytest
 import torch
+from hypothesis import settings
 from tokenizers import Tokenizer, models, pre_tokenizers, processors
 from transformers import BertConfig, BertModel, LlamaConfig, LlamaModel, PreTrainedTokenizerFast
 
@@ -19,6 +20,9 @@ from rmtrain.config.model import (
 from rmtrain.dataset.examples import Example, Pair
 from rmtrain.model.network import RewardModel, new_model
 from rmtrain.model.train import LabelledSet
+
+settings.register_profile("no_deadline", deadline=None)  # a busy machine is no bug
+settings.load_profile("no_deadline")
 
 WORDS = ["task", "good", "fair", "bad", *(f"w{i}" for i in range(60))]
 QUALITY = ("bad", "fair", "good")

@@ -10,11 +10,17 @@ from torch import nn
 from rmtrain.config.model import BackboneSettings
 from rmtrain.errors import ConfigError, MissingExtraError, ModelError
 from rmtrain.model.backbone import EMBEDDED, find_backbone, load_backbone
+from rmtrain.model.chunks import Chunk
 from rmtrain.model.windows import Specials
 
 
 def settings(folder: Path, **changed: object) -> BackboneSettings:
     return BackboneSettings(**{"name": str(folder), "package_path": None, **changed})  # type: ignore[arg-type]
+
+
+def chunk(rows: int = 1) -> Chunk:
+    ids = torch.tensor([[2, 5, 6, 3]]).expand(rows, 4)
+    return Chunk(ids, torch.ones(rows, 4, dtype=torch.bool), torch.zeros(rows, 1, 4))
 
 
 def test_an_encoder_looks_both_ways_and_has_both_special_tokens(bert_folder: Path) -> None:
@@ -36,8 +42,19 @@ def test_all_dropout_is_off(bert_folder: Path) -> None:
     assert drops
     assert set(drops) == {0.0}
     found.train()
-    ids, mask = torch.tensor([[2, 5, 6, 3]]), torch.ones(1, 4, dtype=torch.bool)
-    assert torch.equal(found(ids, mask), found(ids, mask))
+    assert torch.equal(found([chunk()])[0], found([chunk()])[0])
+
+
+@pytest.mark.parametrize("kind", ["bert", "llama"])
+def test_one_look_up_for_all_chunks_gives_the_same(kind: str, bert_folder: Path, llama_folder: Path) -> None:
+    found = load_backbone(settings(bert_folder if kind == "bert" else llama_folder, tune="full"))
+    chunks = [chunk(), chunk(rows=2)]
+    with torch.no_grad():
+        apart = found(chunks)
+    together = found(chunks)
+    assert [tuple(hidden.shape) for hidden in together] == [(1, 4, 32), (2, 4, 32)]
+    for a, b in zip(apart, together, strict=True):
+        torch.testing.assert_close(a, b.detach())
 
 
 def test_text_that_spells_a_special_token_stays_text(bert_folder: Path) -> None:
