@@ -16,6 +16,7 @@ from rmtrain.config.model import HeadSettings
 from rmtrain.dataset.examples import Example, Pair
 from rmtrain.errors import DataError
 from rmtrain.model.batch import labels_of
+from rmtrain.model.metrics import constant_bce, constant_ordinal
 
 
 @dataclass(frozen=True)
@@ -24,10 +25,12 @@ class LabelCheck:
 
     Attributes:
         amounts: head name to its number of labels in training, or the sum of its pair weights.
+        chooses: heads whose validation loss can choose an epoch.
         notes: sentences for the report, e.g. that a head has no labels in validation.
     """
 
     amounts: dict[str, float]
+    chooses: tuple[str, ...]
     notes: tuple[str, ...]
 
 
@@ -51,6 +54,7 @@ def check_labels(
         DataError: a head has nothing to learn from, or a label or pair is malformed.
     """
     amounts: dict[str, float] = {}
+    chooses: list[str] = []
     notes: list[str] = []
     check_pairs(train, train_pairs)
     check_pairs(validation, validation_pairs)
@@ -68,6 +72,7 @@ def check_labels(
                 )
             amounts[name] = sum(pair.pair_weight for pair in train_pairs if pair.head == name)
             n_validation = sum(pair.head == name for pair in validation_pairs)
+            differ = n_validation > 0
         else:
             labels = label_array(name, head, train)
             if not len(labels):
@@ -82,11 +87,20 @@ def check_labels(
                     "nothing to tell apart. Add labels of another class, or remove the head."
                 )
             amounts[name] = float(len(labels))
-            n_validation = len(label_array(name, head, validation))
-        if validation and not n_validation:
+            held = label_array(name, head, validation)
+            n_validation = len(held)
+            constant = constant_ordinal(held) if head.objective == "ordinal" else constant_bce(held)
+            differ = bool(constant)
+        if differ:
+            chooses.append(name)
+        elif n_validation:
+            notes.append(f"head '{name}' has one class only in validation: it does not help to choose the epoch.")
+        elif validation:
             kind = "pairs" if head.objective == "bradley_terry" else "labels"
             notes.append(f"head '{name}' has no {kind} in validation: it has no validation figures.")
-    return LabelCheck(amounts, tuple(notes))
+    if validation and not chooses:
+        notes.append("no head can choose an epoch by validation: the last one is kept.")
+    return LabelCheck(amounts, tuple(chooses), tuple(notes))
 
 
 def check_pairs(examples: Sequence[Example], pairs: Sequence[Pair]) -> None:

@@ -116,12 +116,7 @@ class TrainingModule(pl.LightningModule):
         weights = self.weights()
         total: Tensor = next(iter(sums.values()))[0].new_zeros(())
         for name, (loss_sum, amount) in sums.items():
-            if not torch.isfinite(loss_sum):
-                raise ModelError(
-                    f"the loss of head '{name}' is {float(loss_sum.detach())} in epoch {self.current_epoch}, "
-                    f"batch {batch_idx} (trajectories {', '.join(batch.trajectory_ids)}). Lower trainer.lr_heads or "
-                    "trainer.lr_backbone, or set trainer.precision=32-true."
-                )
+            self._check(name, loss_sum, batch, f"training batch {batch_idx}")
             loss = loss_sum / self.expected[name]
             total = total + weights[name] * loss
             if self.log_variances is not None:
@@ -153,6 +148,7 @@ class TrainingModule(pl.LightningModule):
     def validation_step(self, batch: TensorBatch, batch_idx: int) -> None:
         logits = self(batch)
         for name, (loss_sum, amount) in self.loss_sums(logits, batch).items():
+            self._check(name, loss_sum, batch, f"validation batch {batch_idx}")
             self._val_sums[name][0] += float(loss_sum)
             self._val_sums[name][1] += amount
         for name, head in self.heads.items():
@@ -183,6 +179,14 @@ class TrainingModule(pl.LightningModule):
             values["val_criterion"] = float(np.mean(relative))
         self._validated = (values, undefined)
         self.log_dict(values)
+
+    def _check(self, name: str, loss_sum: Tensor, batch: TensorBatch, where: str) -> None:
+        if not torch.isfinite(loss_sum):
+            raise ModelError(
+                f"the loss of head '{name}' is {float(loss_sum.detach())} in epoch {self.current_epoch}, {where} "
+                f"(trajectories {', '.join(batch.trajectory_ids)}). Lower trainer.lr_heads or trainer.lr_backbone, "
+                "or set trainer.precision=32-true."
+            )
 
     def _figure(self, name: str) -> tuple[str, Figure, float | None]:
         head = self.heads[name]

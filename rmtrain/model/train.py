@@ -12,6 +12,7 @@ import lightning.pytorch as pl
 import torch
 from lightning.pytorch.callbacks import EarlyStopping, ModelCheckpoint
 from lightning.pytorch.loggers import Logger
+from lightning.pytorch.utilities.exceptions import SIGTERMException
 
 from rmtrain.config.model import TrainerSettings
 from rmtrain.dataset.batching import BatchPlan, Loader
@@ -109,7 +110,8 @@ def fit(
     each_epoch: dict[str, Any] = {"save_on_train_epoch_end": True, "enable_version_counter": False}
     best = ModelCheckpoint(folder, "best", monitor=CRITERION, **each_epoch)
     ends: list[pl.Callback] = [ModelCheckpoint(folder, "last", **each_epoch)]
-    if held:
+    chooses = bool(held and check.chooses)
+    if chooses:
         ends.append(best)
         if settings.patience:
             ends.append(EarlyStopping(CRITERION, patience=settings.patience, check_on_train_epoch_end=True))
@@ -131,8 +133,11 @@ def fit(
             default_root_dir=folder,
         )
         checkpoint = folder / LAST if resume and (folder / LAST).is_file() else None
-        trainer.fit(module, loaders[0], loaders[1] if held else None, ckpt_path=checkpoint, weights_only=True)
-    best_epoch = _restore(module, Path(best.best_model_path)) if held else len(module.history) - 1
+        try:
+            trainer.fit(module, loaders[0], loaders[1] if held else None, ckpt_path=checkpoint, weights_only=True)
+        except SIGTERMException:
+            raise SystemExit(143) from None  # Lightning's own exit code would be 0, as if it had finished
+    best_epoch = _restore(module, Path(best.best_model_path)) if chooses else len(module.history) - 1
     model.to("cpu").eval()
     return Fitted(model, tuple(module.history), best_epoch, tuple(notes), cuts, n_tokens, len(loaders[0]))
 

@@ -28,12 +28,22 @@ def test_amounts_are_labels_and_pair_weights() -> None:
 
 def test_a_head_without_labels_in_validation_is_said() -> None:
     train = [example(0, 0.0), example(1, 1.0)]
-    notes = check_labels({**C, **P}, train, [Pair("p", "t0", "t1", 1.0)], [example(3)], []).notes
-    assert notes == (
+    found = check_labels({**C, **P}, train, [Pair("p", "t0", "t1", 1.0)], [example(3)], [])
+    assert found.notes == (
         "head 'c' has no labels in validation: it has no validation figures.",
         "head 'p' has no pairs in validation: it has no validation figures.",
+        "no head can choose an epoch by validation: the last one is kept.",
     )
+    assert found.chooses == ()
     assert check_labels(C, train, []).notes == ()
+
+
+def test_a_head_with_one_class_in_validation_does_not_choose() -> None:
+    train = [example(0, 0.0, ((1.0, 0.0, 0.0), (0.0, 0.0, 1.0))), example(1, 1.0)]
+    held = [example(2, 1.0, ((0.0, 1.0, 0.0), (0.0, 0.5, 0.5)))]
+    found = check_labels({**C, **Q}, train, [], held, [])
+    assert found.chooses == ("q",)
+    assert found.notes == ("head 'c' has one class only in validation: it does not help to choose the epoch.",)
 
 
 @pytest.mark.parametrize(

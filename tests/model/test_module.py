@@ -132,5 +132,7 @@ def test_a_loss_that_is_not_finite_is_named(make: Make) -> None:
     module, batch = make()
     with torch.no_grad():
         module.scorer.heads.heads["consistency"].mlp[-1].bias.fill_(float("inf"))
-    with pytest.raises(ModelError, match=r"head 'consistency' is nan in epoch 0, batch 7 \(trajectories t0, t2\)"):
+    with pytest.raises(
+        ModelError, match=r"head 'consistency' is nan in epoch 0, training batch 7 \(trajectories t0, t2\)"
+    ):
         module.training_step(batch([0, 2]), 7)

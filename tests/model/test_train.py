@@ -1,3 +1,5 @@
+import os
+import signal
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -166,6 +168,15 @@ def test_a_head_without_validation_labels_is_said_and_left_out(
     assert "val_loss/consistency" not in fitted.history[0].values
 
 
+def test_validation_that_cannot_choose_keeps_the_last_epoch(
+    build: Build, labelled: Labelled, trainer: TrainerSettings, tmp_path: Path
+) -> None:
+    bare = [replace(e, trajectory_labels={}, step_labels={}) for e in labelled(6, seed=1).examples]
+    fitted = fit(build(), labelled(9), LabelledSet(bare), replace(trainer, patience=1), folder=tmp_path)
+    assert fitted.best_epoch == 2
+    assert fitted.notes[-1] == "no head can choose an epoch by validation: the last one is kept."
+
+
 def test_cuts_and_tokens_are_reported(
     build: Build, labelled: Labelled, trainer: TrainerSettings, tmp_path: Path
 ) -> None:
@@ -182,6 +193,18 @@ def test_bf16_trains(build: Build, labelled: Labelled, trainer: TrainerSettings,
     fitted = fit(build(tune="full"), labelled(9), labelled(6, seed=1), settings, folder=tmp_path)
     assert all(parameter.dtype == torch.float32 for parameter in fitted.model.parameters())
     assert np.isfinite(list(fitted.history[-1].values.values())).all()
+
+
+def test_a_terminated_run_does_not_exit_as_if_it_had_finished(
+    build: Build, labelled: Labelled, trainer: TrainerSettings, tmp_path: Path
+) -> None:
+    class Terminate(pl.Callback):
+        def on_train_batch_start(self, *_: object) -> None:
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    with pytest.raises(SystemExit) as stopped:
+        fit(build(), labelled(9), None, trainer, folder=tmp_path, callbacks=[Terminate()])
+    assert stopped.value.code == 143
 
 
 def test_two_runs_are_one(build: Build, labelled: Labelled, trainer: TrainerSettings, tmp_path: Path) -> None:
