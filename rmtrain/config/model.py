@@ -16,7 +16,7 @@ class BackboneSettings:
     """Expected SHA-256 of its `model.safetensors`; None accepts any."""
     revision: str | None = None
     """Revision of a hub name."""
-    tune: str = "frozen"
+    tune: str = "full"
     """frozen (features are cached) | top (the last `top_layers` layers) | full."""
     top_layers: int = 2
     """Layers trained when `tune` is top, counted from the output."""

@@ -29,7 +29,7 @@ class AnnotatorSettings:
 class WorldSettings:
     """How many tasks of which kind are simulated, and how."""
 
-    n_tasks: int = 700
+    n_tasks: int = 600
     """Tasks over all splits, >= 8."""
     n_rollouts: int = 4
     """Trajectories per task, each by another policy, >= 1."""

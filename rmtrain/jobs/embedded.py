@@ -13,6 +13,7 @@ from rmtrain.config.jobs import BuildSettings, JobSettings, SimulateSettings, Tr
 from rmtrain.jobs import build, simulate, verify
 from rmtrain.trajectories.render import RenderOptions, render_hash
 from rmtrain.trajectories.schema import digest
+from rmtrain.world.simulate import WORLD_VERSION
 
 
 def embedded_dataset(settings: TrainSettings) -> Path:
@@ -23,6 +24,7 @@ def embedded_dataset(settings: TrainSettings) -> Path:
     """
     recipe = {
         "world": asdict(settings.world),
+        "world_version": WORLD_VERSION,
         "verifiers": asdict(settings.verifiers),
         "heads": {name: [head.level, head.objective, head.classes] for name, head in settings.heads.items()},
         "render": render_hash(RenderOptions(markers=settings.encoder.markers)),

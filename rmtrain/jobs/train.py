@@ -25,7 +25,7 @@ CLASS_NAMES = {"step_quality": ["serious error", "partly sound", "sound"]}
 def run(settings: TrainSettings, folder: Path) -> Report:
     """Fit on train, choose the epoch and cut points on validation, report on test."""
     dataset = _dataset(settings)
-    tracker = Tracker(settings.tracking, folder.name, {"corpus": settings.corpus, "schedule": settings.schedule.kind})
+    tracker = Tracker(settings.tracking, folder.name, {"dataset": dataset.digest, "schedule": settings.schedule.kind})
     is_done = False
     try:
         report = _train(settings, dataset, tracker, folder)
@@ -125,7 +125,7 @@ def _record(settings: TrainSettings, dataset: Dataset, tracker: Tracker) -> None
     profile: dict[str, object] = {
         name: {"examples": len(d.examples), "pairs": len(d.pairs)} for name, d in dataset.splits.items()
     }
-    tracker.dataset(settings.corpus, dataset.digest, str(dataset.folder.resolve()), profile)
+    tracker.dataset(dataset.folder.parent.parent.name, dataset.digest, str(dataset.folder.resolve()), profile)
     for epoch in range(settings.trainer.epochs):
         weights = loss_weights(settings.schedule, settings.heads, epoch, settings.trainer.epochs)
         if settings.schedule.kind != "uncertainty":

@@ -5,6 +5,7 @@ of what stands before the last slash, so that the heads overlay.
 """
 
 import json
+import logging
 import os
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
@@ -52,6 +53,7 @@ class Tracker:
         if self.uri is None:
             return
         os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
+        logging.getLogger("mlflow").setLevel(logging.WARNING)  # a new store tells of every table
         from mlflow import MlflowClient
         from mlflow.exceptions import MlflowException
         from sqlalchemy.exc import SQLAlchemyError

@@ -84,9 +84,16 @@ class _Actor:
             if not lost:
                 break
             met -= lost
-        counted = [i for i, move in enumerate(self.task.moves) if move.counts]
-        right = answer == self.task.truth[self.task.answer] and (not counted or counted[-1] in met)
-        return len(met) + right
+        goals = [after in met and self._holds(path, value) for path, value, after in self.task.state_goals]
+        last = goals[-1] if goals else max(i for i, move in enumerate(self.task.moves) if move.counts) in met
+        right = last and answer == self.task.truth[self.task.answer]
+        return len(met) + sum(goals) + right
+
+    def _holds(self, path: str, value: Any) -> bool:
+        found: Any = self.environment.state()
+        for name in path.split("."):
+            found = found.get(name) if isinstance(found, dict) else None
+        return bool(found == value)
 
     def _say(self, kind: str, **slots: object) -> str:
         return self.task.vocabulary.say(self.rng, kind, **slots)

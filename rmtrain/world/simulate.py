@@ -15,6 +15,8 @@ from rmtrain.world.tasks import WorldTask, public_task
 from rmtrain.world.truth import Truth
 from rmtrain.world.vocabulary import PART_OF_SPLIT, Vocabulary
 
+WORLD_VERSION = 1  # raise it when equal settings make another corpus
+
 
 @dataclass(frozen=True)
 class TaskRecord:
@@ -49,6 +51,7 @@ def make_task(settings: WorldSettings, index: int) -> WorldTask:
             answer=draft.answer,
             tools=tuple(TOOLS[name] for name in names),
             final_state=draft.final_state,
+            state_goals=draft.state_goals,
         ),
         world=draft.world,
         moves=draft.moves,
@@ -61,6 +64,7 @@ def make_task(settings: WorldSettings, index: int) -> WorldTask:
         vocabulary=vocabulary,
         split=split,
         max_steps=settings.max_steps,
+        state_goals=draft.state_goals,
     )
 
 

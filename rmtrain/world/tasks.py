@@ -11,6 +11,8 @@ from rmtrain.trajectories.schema import Call, Reference, Split, Subgoal, Task, T
 from rmtrain.world.vocabulary import Vocabulary
 
 Record = dict[str, str]
+StateGoal = tuple[str, Any, int]
+"""Dotted path into the final state, the value it has to hold there, and the move that has to come first."""
 Tables = dict[str, dict[str, Record]]
 
 
@@ -92,6 +94,7 @@ class WorldTask:
         vocabulary: the words and phrases in use.
         split: the split this task belongs to.
         max_steps: calls after which the environment ends the episode.
+        state_goals: what the final state has to hold.
     """
 
     task: Task
@@ -106,6 +109,7 @@ class WorldTask:
     vocabulary: Vocabulary
     split: Split
     max_steps: int
+    state_goals: tuple[StateGoal, ...] = ()
 
 
 def fill(templates: dict[str, str], beliefs: dict[str, str]) -> dict[str, str]:
@@ -123,6 +127,7 @@ def public_task(
     answer: str,
     tools: tuple[Tool, ...],
     final_state: dict[str, Any] | None,
+    state_goals: tuple[StateGoal, ...] = (),
 ) -> Task:
     """The task as agents and verifiers see it: subgoals and gold calls follow from the true moves."""
     subgoals = []
@@ -138,6 +143,17 @@ def public_task(
                     requires=tuple(f"move-{i}" for i in move.requires),
                 )
             )
+    for path, value, after in state_goals:
+        subgoals.append(
+            Subgoal(
+                subgoal_id="state",
+                description=f"the final state holds {value} at {path}",
+                kind="state",
+                name=path,
+                value=value,
+                requires=(f"move-{after}",),
+            )
+        )
     counted = tuple(subgoal.subgoal_id for subgoal in subgoals)
     subgoals.append(
         Subgoal(

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any
 
-from rmtrain.world.tasks import Move, Record, Tables, World
+from rmtrain.world.tasks import Move, Record, StateGoal, Tables, World
 from rmtrain.world.vocabulary import Vocabulary
 
 
@@ -23,6 +23,7 @@ class Draft:
     plan: str
     tools: tuple[str, ...]
     final_state: dict[str, Any] | None = None
+    state_goals: tuple[StateGoal, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,7 @@ THEMES = (
             "teams": {"lead": "people", "home": "halls"},
             "halls": {"keeper": "people", "annex": "halls"},
         },
-        {"people": ("desk", "badge"), "teams": ("emblem", "motto"), "halls": ("floor", "color")},
+        {"people": ("desk",), "teams": ("emblem",), "halls": ("color",)},
         {"people": ("salary",), "teams": ("budget",), "halls": ("seats",)},
     ),
     Theme(
@@ -51,7 +52,7 @@ THEMES = (
             "shelves": {"guard": "authors", "next": "shelves"},
             "houses": {"owner": "authors", "branch": "houses"},
         },
-        {"books": ("cover", "topic"), "authors": ("prize", "hobby"), "shelves": ("wing",), "houses": ("logo", "city")},
+        {"books": ("cover",), "authors": ("prize",), "shelves": ("wing",), "houses": ("logo",)},
         {"books": ("pages",), "authors": ("fee",), "shelves": ("height",), "houses": ("staff",)},
     ),
     Theme(
@@ -62,12 +63,12 @@ THEMES = (
             "agents": {"deputy": "agents", "depot": "bins"},
         },
         {
-            "items": ("material", "finish"),
-            "suppliers": ("town", "seal"),
-            "bins": ("aisle", "label"),
-            "agents": ("office", "car"),
+            "items": ("material",),
+            "suppliers": ("seal",),
+            "bins": ("aisle",),
+            "agents": ("office",),
         },
-        {"items": ("price", "weight"), "suppliers": ("discount",), "bins": ("capacity",), "agents": ("quota",)},
+        {"items": ("price",), "suppliers": ("discount",), "bins": ("capacity",), "agents": ("quota",)},
     ),
     Theme(
         {
@@ -78,11 +79,11 @@ THEMES = (
             "clinics": {"head": "doctors", "lab": "clinics"},
         },
         {
-            "patients": ("diet", "bed"),
-            "doctors": ("field", "pager"),
-            "wards": ("color", "gate"),
-            "nurses": ("shift", "locker"),
-            "clinics": ("street", "sign"),
+            "patients": ("diet",),
+            "doctors": ("pager",),
+            "wards": ("gate",),
+            "nurses": ("locker",),
+            "clinics": ("sign",),
         },
         {"patients": ("dose",), "doctors": ("load",), "wards": ("beds",), "nurses": ("hours",), "clinics": ("rooms",)},
     ),

@@ -107,6 +107,7 @@ def draft(rng: Random, vocabulary: Vocabulary) -> Draft:
         wrong_answers=other_rooms,
         plan=f"find the {kind}, book it, check the booking, then tell {person}",
         tools=("find", "get_record", "reserve", "list_bookings", "send_message"),
+        state_goals=((f"bookings.{room}", {slot: group}, 2),),
         final_state={
             "bookings": {room: {slot: group}},
             "messages": [{"to": person, "text": f"{room} at {slot}"}],
