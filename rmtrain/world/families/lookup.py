@@ -32,6 +32,8 @@ def draft(rng: Random, vocabulary: Vocabulary) -> Draft:
         record = tables[table][truth[f"k{depth}"]]
         onward = [relation for relation in theme.relations[table] if record[relation] not in visited]
         if depth < n_relations and not onward:
+            if depth < 2:
+                return draft(rng, vocabulary)  # a chain that closes at once: draw another
             n_relations = depth
         relation = rng.choice(onward if depth < n_relations else theme.attributes[table])
         visited.add(record[relation])
