@@ -21,7 +21,7 @@ from transformers import AutoConfig, AutoModel, AutoTokenizer
 from rmtrain.config.model import EncoderSettings, ScheduleSettings, as_heads
 from rmtrain.errors import ModelError
 from rmtrain.model.backbone import WEIGHTS, Backbone, file_digest, quiet, without_dropout
-from rmtrain.model.network import Card, RewardModel
+from rmtrain.model.network import Card, RewardNetwork
 from rmtrain.trajectories.render import RenderOptions, render_hash
 
 FORMAT_VERSION = "rmtrain.model/1"
@@ -29,7 +29,7 @@ CARD = "rmtrain.json"
 _VERSIONS = ("rmtrain", "torch", "transformers")
 
 
-def save_model(model: RewardModel, folder: Path) -> Path:
+def save_model(model: RewardNetwork, folder: Path) -> Path:
     """Write a reward model folder, replacing one that is there.
 
     Returns:
@@ -59,7 +59,7 @@ def save_model(model: RewardModel, folder: Path) -> Path:
     return folder
 
 
-def load_model(folder: Path) -> RewardModel:
+def load_model(folder: Path) -> RewardNetwork:
     """Read a reward model folder.
 
     Returns:
@@ -89,7 +89,7 @@ def load_model(folder: Path) -> RewardModel:
             )
     backbone = Backbone(body, tokenizer, card.backbone)
     backbone.set_tune("frozen", 0)
-    model = RewardModel(backbone, card)
+    model = RewardNetwork(backbone, card)
     try:
         model.load_state_dict(load_file(folder / WEIGHTS))
     except (RuntimeError, SafetensorError) as error:

@@ -21,7 +21,7 @@ from rmtrain.dataset.examples import Example
 from rmtrain.errors import ModelError
 from rmtrain.model.batch import Reading, Vectors
 from rmtrain.model.encoder import embed
-from rmtrain.model.network import RewardModel
+from rmtrain.model.network import RewardNetwork
 from rmtrain.model.windows import Windows
 from rmtrain.trajectories.schema import digest
 
@@ -31,7 +31,7 @@ PRECISIONS = {"32-true": None, "bf16-mixed": torch.bfloat16, "16-mixed": torch.f
 
 
 def features(
-    model: RewardModel,
+    model: RewardNetwork,
     examples: Sequence[Example],
     windows: Sequence[Windows],
     *,
@@ -135,7 +135,7 @@ def _groups(order: Sequence[int], windows: Sequence[Windows], budget: int) -> li
     return groups
 
 
-def _reading_key(model: RewardModel, precision: str) -> str:
+def _reading_key(model: RewardNetwork, precision: str) -> str:
     encoder = asdict(model.card.encoder)
     read = {key: encoder[key] for key in ("window_tokens", "prefix_tokens", "block_tokens", "causal", "markers")}
     parts = {

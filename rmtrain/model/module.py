@@ -31,7 +31,7 @@ from rmtrain.model.metrics import (
     pair_accuracy,
     quadratic_kappa,
 )
-from rmtrain.model.network import RewardModel
+from rmtrain.model.network import RewardNetwork
 from rmtrain.schedule import check_schedule, loss_weights
 
 Logits = dict[str, Float[Tensor, "batch ..."]]
@@ -63,7 +63,7 @@ class TrainingModule(pl.LightningModule):
     """
 
     def __init__(
-        self, model: RewardModel, settings: TrainerSettings, amounts: dict[str, float], n_batches: int
+        self, model: RewardNetwork, settings: TrainerSettings, amounts: dict[str, float], n_batches: int
     ) -> None:
         super().__init__()
         check_schedule(model.card.schedule, model.card.heads)

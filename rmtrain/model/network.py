@@ -62,7 +62,7 @@ class Scorer(nn.Module):
         return found
 
 
-class RewardModel(nn.Module):
+class RewardNetwork(nn.Module):
     """A backbone with everything behind it, ready to train, save and score."""
 
     def __init__(self, backbone: Backbone, card: Card) -> None:
@@ -91,7 +91,7 @@ def new_model(
     class_names: dict[str, list[str]] | None = None,
     dataset_digest: str | None = None,
     notes: dict[str, str] | None = None,
-) -> RewardModel:
+) -> RewardNetwork:
     """A reward model with a pretrained backbone and new heads.
 
     Args:
@@ -129,4 +129,4 @@ def new_model(
     )
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
-        return RewardModel(found, card)
+        return RewardNetwork(found, card)

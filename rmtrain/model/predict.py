@@ -16,7 +16,7 @@ from rmtrain.model.batch import Reading, make_inputs
 from rmtrain.model.encoder import embed
 from rmtrain.model.features import PRECISIONS, autocast, features, to_device
 from rmtrain.model.heads import class_probabilities
-from rmtrain.model.network import RewardModel
+from rmtrain.model.network import RewardNetwork
 from rmtrain.model.windows import Cuts, Windows
 
 
@@ -55,7 +55,7 @@ class Predictions:
 
 
 def predict(
-    model: RewardModel,
+    model: RewardNetwork,
     examples: Sequence[Example],
     *,
     batch_tokens: int = 16384,
@@ -114,7 +114,7 @@ def predict(
     )
 
 
-def make_reading(model: RewardModel, chunk_tokens: int) -> Reading:
+def make_reading(model: RewardNetwork, chunk_tokens: int) -> Reading:
     """How a model's windows become backbone calls.
 
     Raises:
@@ -131,7 +131,7 @@ def make_reading(model: RewardModel, chunk_tokens: int) -> Reading:
     )
 
 
-def _prediction(model: RewardModel, item: Windows, logits: dict[str, torch.Tensor], position: int) -> Prediction:
+def _prediction(model: RewardNetwork, item: Windows, logits: dict[str, torch.Tensor], position: int) -> Prediction:
     kept: dict[str, NDArray[Any]] = {}
     values: dict[str, NDArray[Any]] = {}
     probabilities: dict[str, NDArray[Any]] = {}

@@ -6,11 +6,11 @@ from rmtrain.config.model import TrainerSettings
 from rmtrain.dataset.store import Dataset
 from rmtrain.model import baselines as simple
 from rmtrain.model.evaluate import HeadRow, choose_cuts, figures, table, true_values
-from rmtrain.model.network import RewardModel
+from rmtrain.model.network import RewardNetwork
 from rmtrain.model.predict import Predictions, predict
 
 
-def head_table(model: RewardModel, dataset: Dataset, settings: TrainerSettings, baselines: bool) -> list[HeadRow]:
+def head_table(model: RewardNetwork, dataset: Dataset, settings: TrainerSettings, baselines: bool) -> list[HeadRow]:
     """Figures of all heads on the test split.
 
     Args:
@@ -50,6 +50,6 @@ def head_table(model: RewardModel, dataset: Dataset, settings: TrainerSettings, 
     return table(heads, measured)
 
 
-def as_values(model: RewardModel, predictions: Predictions) -> simple.Values:
+def as_values(model: RewardNetwork, predictions: Predictions) -> simple.Values:
     """Predictions in the form that baselines give theirs in."""
     return {name: [np.atleast_1d(item.values[name]) for item in predictions.items] for name in model.card.heads}

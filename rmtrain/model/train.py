@@ -22,7 +22,7 @@ from rmtrain.model.batch import Collator, Reading, TensorBatch
 from rmtrain.model.features import PRECISIONS, features
 from rmtrain.model.labels import check_labels
 from rmtrain.model.module import Epoch, TrainingModule
-from rmtrain.model.network import RewardModel
+from rmtrain.model.network import RewardNetwork
 from rmtrain.model.predict import make_reading
 from rmtrain.model.windows import Cuts
 
@@ -52,7 +52,7 @@ class Fitted:
         n_batches: batches of one epoch.
     """
 
-    model: RewardModel
+    model: RewardNetwork
     history: tuple[Epoch, ...]
     best_epoch: int
     notes: tuple[str, ...]
@@ -62,7 +62,7 @@ class Fitted:
 
 
 def fit(
-    model: RewardModel,
+    model: RewardNetwork,
     train: LabelledSet,
     validation: LabelledSet | None,
     settings: TrainerSettings,
@@ -143,7 +143,7 @@ def fit(
 
 
 def _loader(
-    model: RewardModel,
+    model: RewardNetwork,
     part: LabelledSet,
     settings: TrainerSettings,
     reading: Reading,

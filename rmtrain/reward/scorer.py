@@ -16,7 +16,7 @@ from rmtrain.trajectories.render import RenderOptions, render
 from rmtrain.trajectories.schema import Record, Trajectory
 
 if TYPE_CHECKING:
-    from rmtrain.model.network import RewardModel as Network
+    from rmtrain.model.network import RewardNetwork
     from rmtrain.model.predict import Prediction
 
 REWARD_VERSION = "rmtrain.reward/1"
@@ -67,7 +67,7 @@ class RewardModel:
         model_id: identity of those weights.
     """
 
-    def __init__(self, network: "Network", model_id: str) -> None:
+    def __init__(self, network: "RewardNetwork", model_id: str) -> None:
         self.network = network
         self.model_id = model_id
 

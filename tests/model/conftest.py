@@ -18,7 +18,7 @@ from rmtrain.config.model import (
     TrainerSettings,
 )
 from rmtrain.dataset.examples import Example, Pair
-from rmtrain.model.network import RewardModel, new_model
+from rmtrain.model.network import RewardNetwork, new_model
 from rmtrain.model.train import LabelledSet
 
 settings.register_profile("no_deadline", deadline=None)  # a busy machine is no bug
@@ -109,7 +109,7 @@ def trainer() -> TrainerSettings:
 
 
 @pytest.fixture
-def build(bert_folder: Path, encoder: EncoderSettings) -> Callable[..., RewardModel]:
+def build(bert_folder: Path, encoder: EncoderSettings) -> Callable[..., RewardNetwork]:
     """A new model: `build(tune=…, heads=…, folder=…, encoder=…, schedule=…)`."""
 
     def new(
@@ -118,7 +118,7 @@ def build(bert_folder: Path, encoder: EncoderSettings) -> Callable[..., RewardMo
         folder: Path | None = None,
         encoder: EncoderSettings = encoder,
         schedule: ScheduleSettings | None = None,
-    ) -> RewardModel:
+    ) -> RewardNetwork:
         backbone = BackboneSettings(name=str(folder or bert_folder), package_path=None, tune=tune, top_layers=1)
         return new_model(backbone, encoder, heads or HEADS, schedule or ScheduleSettings())
 

@@ -7,7 +7,7 @@ from torch import Tensor
 from rmtrain.model import attention
 from rmtrain.model.attention import WindowAttention
 from rmtrain.model.encoder import embed
-from rmtrain.model.network import RewardModel
+from rmtrain.model.network import RewardNetwork
 from rmtrain.model.predict import make_reading
 from rmtrain.model.train import LabelledSet
 
@@ -37,7 +37,7 @@ def test_values_and_gradients_are_those_of_the_definition(masked: bool) -> None:
 
 @pytest.fixture
 def gradients(
-    build: Callable[..., RewardModel], labelled: Callable[..., LabelledSet]
+    build: Callable[..., RewardNetwork], labelled: Callable[..., LabelledSet]
 ) -> Callable[[bool], dict[str, Tensor]]:
     """Backbone gradients of one batch, in bf16 or not."""
 

@@ -9,7 +9,7 @@ import pytest
 from rmtrain.config.model import HeadSettings
 from rmtrain.errors import ModelError
 from rmtrain.model.checkpoint import load_model, read_card, save_model
-from rmtrain.model.network import RewardModel
+from rmtrain.model.network import RewardNetwork
 from rmtrain.model.predict import predict
 from rmtrain.model.train import LabelledSet
 
@@ -17,7 +17,7 @@ from rmtrain.model.train import LabelledSet
 @pytest.mark.parametrize("kind", ["bert", "llama"])
 def test_a_reloaded_model_gives_the_same_bit_for_bit(
     kind: str,
-    build: Callable[..., RewardModel],
+    build: Callable[..., RewardNetwork],
     labelled: Callable[..., LabelledSet],
     bert_folder: Path,
     llama_folder: Path,
@@ -35,7 +35,7 @@ def test_a_reloaded_model_gives_the_same_bit_for_bit(
     assert not loaded.training
 
 
-def test_a_folder_holds_no_code_and_replaces_an_older_one(build: Callable[..., RewardModel], tmp_path: Path) -> None:
+def test_a_folder_holds_no_code_and_replaces_an_older_one(build: Callable[..., RewardNetwork], tmp_path: Path) -> None:
     save_model(build(heads={"old": HeadSettings()}), tmp_path / "model")
     folder = save_model(build(), tmp_path / "model")
     assert {path.suffix for path in folder.iterdir()} == {".json", ".safetensors"}
@@ -71,7 +71,7 @@ def damage(folder: Path) -> None:
     ],
 )
 def test_a_folder_that_does_not_fit_is_refused(
-    spoil: Callable[[Path], None], match: str, build: Callable[..., RewardModel], tmp_path: Path
+    spoil: Callable[[Path], None], match: str, build: Callable[..., RewardNetwork], tmp_path: Path
 ) -> None:
     folder = save_model(build(), tmp_path / "model")
     spoil(folder)

@@ -8,7 +8,7 @@ import torch
 
 from rmtrain.errors import ModelError
 from rmtrain.model.features import features
-from rmtrain.model.network import RewardModel
+from rmtrain.model.network import RewardNetwork
 from rmtrain.model.predict import make_reading
 from rmtrain.model.train import LabelledSet
 
@@ -16,7 +16,7 @@ from rmtrain.model.train import LabelledSet
 class Calls:
     """Counts backbone calls."""
 
-    def __init__(self, model: RewardModel) -> None:
+    def __init__(self, model: RewardNetwork) -> None:
         self.n = 0
         model.backbone.register_forward_hook(self._count)
 
@@ -27,7 +27,7 @@ class Calls:
 @pytest.fixture
 def compute(tmp_path: Path) -> Callable[..., list[np.ndarray]]:
     def run(
-        model: RewardModel, data: LabelledSet, precision: str = "32-true", cache: Path | None = tmp_path
+        model: RewardNetwork, data: LabelledSet, precision: str = "32-true", cache: Path | None = tmp_path
     ) -> list[np.ndarray]:
         return features(
             model,
@@ -43,7 +43,7 @@ def compute(tmp_path: Path) -> Callable[..., list[np.ndarray]]:
 
 
 def test_vectors_are_computed_once_and_shared_between_sets(
-    build: Callable[..., RewardModel], labelled: Callable[..., LabelledSet], compute: Callable[..., list[np.ndarray]]
+    build: Callable[..., RewardNetwork], labelled: Callable[..., LabelledSet], compute: Callable[..., list[np.ndarray]]
 ) -> None:
     model, data = build(), labelled(9)
     calls = Calls(model)
@@ -59,7 +59,7 @@ def test_vectors_are_computed_once_and_shared_between_sets(
 @pytest.mark.parametrize("what", ["text", "weights", "windows", "precision"])
 def test_what_changes_vectors_computes_them_anew(
     what: str,
-    build: Callable[..., RewardModel],
+    build: Callable[..., RewardNetwork],
     labelled: Callable[..., LabelledSet],
     compute: Callable[..., list[np.ndarray]],
 ) -> None:
@@ -78,7 +78,7 @@ def test_what_changes_vectors_computes_them_anew(
 
 
 def test_a_damaged_shard_is_named(
-    build: Callable[..., RewardModel],
+    build: Callable[..., RewardNetwork],
     labelled: Callable[..., LabelledSet],
     compute: Callable[..., list[np.ndarray]],
     tmp_path: Path,

@@ -10,7 +10,7 @@ from rmtrain.errors import ModelError
 from rmtrain.model.batch import Collator, TensorBatch
 from rmtrain.model.labels import check_labels
 from rmtrain.model.module import TrainingModule, learning_rate_share, parameter_groups
-from rmtrain.model.network import RewardModel
+from rmtrain.model.network import RewardNetwork
 from rmtrain.model.predict import make_reading
 from rmtrain.model.train import LabelledSet
 
@@ -18,7 +18,7 @@ Make = Callable[..., tuple[TrainingModule, Callable[[list[int]], TensorBatch]]]
 
 
 @pytest.fixture
-def make(build: Callable[..., RewardModel], labelled: Callable[..., LabelledSet], trainer: TrainerSettings) -> Make:
+def make(build: Callable[..., RewardNetwork], labelled: Callable[..., LabelledSet], trainer: TrainerSettings) -> Make:
     """A module outside a trainer, and a function from example numbers to a batch with the pairs among them."""
 
     def new(

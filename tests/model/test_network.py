@@ -7,7 +7,7 @@ import torch
 
 from rmtrain.config.model import BackboneSettings, EncoderSettings, HeadSettings, ScheduleSettings
 from rmtrain.errors import ConfigError
-from rmtrain.model.network import RewardModel, new_model
+from rmtrain.model.network import RewardNetwork, new_model
 from rmtrain.trajectories.render import RenderOptions, render_hash
 
 
@@ -26,13 +26,13 @@ def test_new_weights_follow_the_seed_and_leave_the_random_state_alone(
     assert torch.equal(torch.get_rng_state(), before)
 
 
-def test_the_card_says_how_text_was_rendered(build: Callable[..., RewardModel], encoder: EncoderSettings) -> None:
+def test_the_card_says_how_text_was_rendered(build: Callable[..., RewardNetwork], encoder: EncoderSettings) -> None:
     assert build().card.render_hash == render_hash()
     assert build(encoder=replace(encoder, markers=True)).card.render_hash == render_hash(RenderOptions(markers=True))
 
 
 def test_windows_longer_than_the_backbone_are_refused(
-    build: Callable[..., RewardModel], encoder: EncoderSettings
+    build: Callable[..., RewardNetwork], encoder: EncoderSettings
 ) -> None:
     with pytest.raises(ConfigError, match="window_tokens is 256, but the backbone reads at most 128"):
         build(encoder=replace(encoder, window_tokens=256))

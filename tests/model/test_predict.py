@@ -8,7 +8,7 @@ import torch
 
 from rmtrain.config.model import EncoderSettings
 from rmtrain.errors import ConfigError, DataError
-from rmtrain.model.network import RewardModel
+from rmtrain.model.network import RewardNetwork
 from rmtrain.model.predict import Prediction, predict
 from rmtrain.model.train import LabelledSet
 
@@ -18,7 +18,7 @@ def folder(request: pytest.FixtureRequest, bert_folder: Path, llama_folder: Path
     return bert_folder if request.param == "bert" else llama_folder
 
 
-def scattered(model: RewardModel) -> RewardModel:
+def scattered(model: RewardNetwork) -> RewardNetwork:
     """Weights far from their start, so that attention and positions matter."""
     torch.manual_seed(1)
     with torch.no_grad():
@@ -38,7 +38,7 @@ def most(a: Prediction, b: Prediction, n_steps: int | None = None) -> float:
 
 
 def test_alone_is_as_in_a_batch_in_the_order_given(
-    build: Callable[..., RewardModel], labelled: Callable[..., LabelledSet], folder: Path
+    build: Callable[..., RewardNetwork], labelled: Callable[..., LabelledSet], folder: Path
 ) -> None:
     model, data = scattered(build(folder=folder)), labelled(12)
     together = predict(model, data.examples)
@@ -53,7 +53,7 @@ def test_alone_is_as_in_a_batch_in_the_order_given(
 
 
 def test_what_comes_later_never_reaches_a_causal_model(
-    build: Callable[..., RewardModel], labelled: Callable[..., LabelledSet], encoder: EncoderSettings, folder: Path
+    build: Callable[..., RewardNetwork], labelled: Callable[..., LabelledSet], encoder: EncoderSettings, folder: Path
 ) -> None:
     model = scattered(build(folder=folder, encoder=replace(encoder, causal=True)))
     for example in labelled(20).examples:
@@ -67,7 +67,7 @@ def test_what_comes_later_never_reaches_a_causal_model(
 
 
 def test_a_model_that_judges_whole_trajectories_does_look_ahead(
-    build: Callable[..., RewardModel], labelled: Callable[..., LabelledSet]
+    build: Callable[..., RewardNetwork], labelled: Callable[..., LabelledSet]
 ) -> None:
     example = next(example for example in labelled(12).examples if len(example.blocks) > 2)
     changed = replace(example, blocks=(*example.blocks[:-1], "bad w9 w8"))
@@ -76,7 +76,7 @@ def test_a_model_that_judges_whole_trajectories_does_look_ahead(
 
 
 def test_cuts_are_counted_per_trajectory_and_in_all(
-    build: Callable[..., RewardModel], labelled: Callable[..., LabelledSet]
+    build: Callable[..., RewardNetwork], labelled: Callable[..., LabelledSet]
 ) -> None:
     example = labelled(1).examples[0]
     long = replace(example, blocks=("good " + "w1 " * 99, "fair"))  # 100 tokens, 30 kept
@@ -88,7 +88,7 @@ def test_cuts_are_counted_per_trajectory_and_in_all(
 
 
 def test_cached_vectors_give_the_same(
-    build: Callable[..., RewardModel], labelled: Callable[..., LabelledSet], tmp_path: Path
+    build: Callable[..., RewardNetwork], labelled: Callable[..., LabelledSet], tmp_path: Path
 ) -> None:
     model, data = scattered(build()), labelled(6)
     plain, cached = predict(model, data.examples), predict(model, data.examples, cache=tmp_path)
@@ -96,19 +96,19 @@ def test_cached_vectors_give_the_same(
     assert list(tmp_path.glob("*/*.safetensors"))
 
 
-def test_bf16_is_close(build: Callable[..., RewardModel], labelled: Callable[..., LabelledSet]) -> None:
+def test_bf16_is_close(build: Callable[..., RewardNetwork], labelled: Callable[..., LabelledSet]) -> None:
     model, data = build(), labelled(6)
     plain, half = predict(model, data.examples), predict(model, data.examples, precision="bf16-mixed")
     assert 0 < max(most(a, b) for a, b in zip(plain.items, half.items, strict=True)) < 0.1
 
 
-def test_nothing_to_score_is_nothing(build: Callable[..., RewardModel]) -> None:
+def test_nothing_to_score_is_nothing(build: Callable[..., RewardNetwork]) -> None:
     found = predict(build(), [])
     assert (found.items, found.n_tokens) == ((), 0)
 
 
 def test_what_cannot_be_read_is_refused(
-    build: Callable[..., RewardModel], labelled: Callable[..., LabelledSet]
+    build: Callable[..., RewardNetwork], labelled: Callable[..., LabelledSet]
 ) -> None:
     example = labelled(1).examples[0]
     with pytest.raises(DataError, match="trajectory 't0' has no steps"):

@@ -14,11 +14,11 @@ from rmtrain.config.model import HeadSettings, TrainerSettings, as_heads
 from rmtrain.dataset.examples import Example
 from rmtrain.errors import ConfigError, DataError
 from rmtrain.model.module import TrainingModule
-from rmtrain.model.network import RewardModel
+from rmtrain.model.network import RewardNetwork
 from rmtrain.model.predict import predict
 from rmtrain.model.train import LabelledSet, fit
 
-Build = Callable[..., RewardModel]
+Build = Callable[..., RewardNetwork]
 Labelled = Callable[..., LabelledSet]
 
 
