@@ -1,6 +1,7 @@
 """job=train: a dataset → a reward model, its figures beside simple models', and the run's record in MLflow."""
 
 import shlex
+import json
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,7 +12,6 @@ from rmtrain.errors import ConfigError
 from rmtrain.jobs.embedded import embedded_dataset
 from rmtrain.jobs.inputs import existing
 from rmtrain.jobs.report import Report, short, table
-from rmtrain.schedule import loss_weights
 from rmtrain.tracking.tracker import Tracker
 from rmtrain.trajectories.render import RenderOptions, render_hash
 
@@ -106,8 +106,6 @@ def _dataset(settings: TrainSettings) -> Dataset:
 
 
 def _record(settings: TrainSettings, dataset: Dataset, tracker: Tracker) -> None:
-    import json
-
     tracker.params(
         {
             "backbone": settings.backbone.name,
@@ -126,10 +124,6 @@ def _record(settings: TrainSettings, dataset: Dataset, tracker: Tracker) -> None
         name: {"examples": len(d.examples), "pairs": len(d.pairs)} for name, d in dataset.splits.items()
     }
     tracker.dataset(dataset.folder.parent.parent.name, dataset.digest, str(dataset.folder.resolve()), profile)
-    for epoch in range(settings.trainer.epochs):
-        weights = loss_weights(settings.schedule, settings.heads, epoch, settings.trainer.epochs)
-        if settings.schedule.kind != "uncertainty":
-            tracker.metrics({f"loss_weight_planned/{name}": weight for name, weight in weights.items()}, epoch)
 
 
 def _table_metrics(rows: "list[HeadRow]") -> dict[str, float]:
