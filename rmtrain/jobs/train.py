@@ -1,7 +1,7 @@
 """job=train: a dataset → a reward model, its figures beside simple models', and the run's record in MLflow."""
 
-import shlex
 import json
+import shlex
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING

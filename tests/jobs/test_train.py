@@ -73,8 +73,8 @@ def test_the_run_is_in_mlflow_whole(flow, trained):
             [entry[f"train_loss/{head}"] for entry in trained.figures["history"]]
         )  # both epochs, at their own step
         assert [point.step for point in curve] == [0, 1]
-        planned = api.get_metric_history(run_id, f"loss_weight_planned/{head}")
-        assert len(planned) == 2
+        weights = api.get_metric_history(run_id, f"loss_weight/{head}")
+        assert len(weights) == 2
     kept = {entry.path for folder in ("", "report", "dataset", "model") for entry in api.list_artifacts(run_id, folder)}
     assert {"settings.json", "report/table.json", "report/convergence.png", "dataset/README.md"} <= kept
     assert "model/rmtrain.json" in kept
