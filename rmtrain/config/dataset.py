@@ -9,6 +9,8 @@ class DatasetSettings:
 
     path: str | None = None
     """Folder that job=build wrote; None builds the embedded corpus from `world` and `verifiers`."""
+    unlabelled_heads: str = "drop"
+    """What to do with a head without any label or pair in training: drop (leave it out, and say so) | stop."""
 
 
 @dataclass

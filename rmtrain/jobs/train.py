@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from rmtrain.config.jobs import TrainSettings
 from rmtrain.dataset.store import Dataset, load
-from rmtrain.errors import ConfigError
+from rmtrain.errors import ConfigError, DataError, unknown
 from rmtrain.jobs.embedded import embedded_dataset
 from rmtrain.jobs.inputs import existing
 from rmtrain.jobs.report import Report, short, table
@@ -25,10 +25,12 @@ CLASS_NAMES = {"step_quality": ["serious error", "partly sound", "sound"]}
 def run(settings: TrainSettings, folder: Path) -> Report:
     """Fit on train, choose the epoch and cut points on validation, report on test."""
     dataset = _dataset(settings)
+    left_out = _leave_out(settings, dataset)
     tracker = Tracker(settings.tracking, folder.name, {"dataset": dataset.digest, "schedule": settings.schedule.kind})
     is_done = False
     try:
         report = _train(settings, dataset, tracker, folder)
+        report.warnings = [*left_out, *report.warnings]
         is_done = True
     finally:
         tracker.close(is_done)
@@ -103,6 +105,31 @@ def _dataset(settings: TrainSettings) -> Dataset:
                 f"{'without it' if held is None else f'with {held}'}. Build it again with these heads: job=build"
             )
     return dataset
+
+
+def _leave_out(settings: TrainSettings, dataset: Dataset) -> list[str]:
+    """Take heads without anything to learn from out of `settings.heads`, where `dataset.unlabelled_heads` allows it.
+
+    Returns:
+        One sentence for each that was left out.
+    """
+    policies = ("drop", "stop")
+    if settings.dataset.unlabelled_heads not in policies:
+        raise ConfigError(unknown("dataset.unlabelled_heads", settings.dataset.unlabelled_heads, policies))
+    labelled = {pair.head for pair in dataset.splits["train"].pairs if pair.target != 0.5}
+    for example in dataset.splits["train"].examples:
+        labelled |= {name for name, label in example.trajectory_labels.items() if label is not None}
+        labelled |= {name for name, labels in example.step_labels.items() if any(v is not None for v in labels)}
+    missing = [name for name in settings.heads if name not in labelled]
+    if len(missing) == len(settings.heads) or (missing and settings.dataset.unlabelled_heads == "stop"):
+        raise DataError(
+            f"{dataset.folder} has no label in training for {', '.join(missing)}. Label some trajectories and build "
+            "again (job=build annotations=FILE), or train without: dataset.unlabelled_heads=drop"
+        )
+    settings.heads = {name: head for name, head in settings.heads.items() if name in labelled}
+    return [
+        f"head '{name}' has no labels in training and was left out: the model does not judge it" for name in missing
+    ]
 
 
 def _record(settings: TrainSettings, dataset: Dataset, tracker: Tracker) -> None:
