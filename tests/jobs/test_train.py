@@ -5,9 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from rmtrain.dataset.store import load
+from rmtrain.config.compose import compose
+from rmtrain.dataset.build import SplitData
+from rmtrain.dataset.examples import Example
+from rmtrain.dataset.store import Dataset, load
 from rmtrain.errors import ConfigError, DataError, ModelError
+from rmtrain.jobs.train import _leave_out
 from rmtrain.model.checkpoint import load_model
+from rmtrain.trajectories.schema import SPLITS
 
 HEADS = ["correctness", "tool_efficiency", "step_quality", "consistency"]
 
@@ -147,3 +152,32 @@ def test_a_dataset_that_does_not_fit_is_refused_before_a_run_is_opened(
         flow.run("train", *overrides, folder=tmp_path / "out")
     assert len(recorded(flow)) == n
     assert not (tmp_path / "out").exists()
+
+
+def bare_dataset(folder: Path) -> Dataset:
+    """A dataset whose only labels are of correctness."""
+    splits = {name: SplitData() for name in SPLITS}
+    splits["train"].examples += [
+        Example(str(i), str(i), "Task: a\n", ("b\n",), {"correctness": i / 2}, {"step_quality": (None,)})
+        for i in range(3)
+    ]
+    return Dataset(splits, "digest", "hash", False, {}, folder)
+
+
+def test_heads_without_a_label_are_left_out_in_words(tmp_path):
+    settings = compose([f"dataset.path={tmp_path}"])
+    warnings = _leave_out(settings, bare_dataset(tmp_path))
+    assert list(settings.heads) == ["correctness"]
+    assert [warning.split("'")[1] for warning in warnings] == ["tool_efficiency", "step_quality", "consistency"]
+
+
+def test_heads_without_a_label_stop_training_where_that_is_asked_for(tmp_path):
+    settings = compose([f"dataset.path={tmp_path}", "dataset.unlabelled_heads=stop"])
+    with pytest.raises(DataError, match="no label in training for tool_efficiency, step_quality, consistency"):
+        _leave_out(settings, bare_dataset(tmp_path))
+
+
+def test_what_to_do_with_such_heads_is_one_of_two(tmp_path):
+    settings = compose([f"dataset.path={tmp_path}", "dataset.unlabelled_heads=dorp"])
+    with pytest.raises(ConfigError, match="Did you mean 'drop'"):
+        _leave_out(settings, bare_dataset(tmp_path))
