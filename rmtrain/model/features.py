@@ -127,7 +127,7 @@ def _groups(order: Sequence[int], windows: Sequence[Windows], budget: int) -> li
     groups: list[list[int]] = []
     used = budget
     for index in order:
-        if used + windows[index].n_tokens > budget or not groups:
+        if used + windows[index].n_tokens > budget:
             groups.append([])
             used = 0
         groups[-1].append(index)
