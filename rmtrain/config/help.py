@@ -16,7 +16,7 @@ Usage: python -m rmtrain job=NAME [key=value ...]
 
 Jobs, each with the settings to look at first:
   train      train a reward model (the default; without settings, on an embedded corpus)
-             dataset=embedded|folder  trainer=quick|full  backbone.tune  trainer.epochs
+             dataset=embedded|folder  trainer=quick|long|heads  backbone.tune  trainer.epochs
   ingest     a log of an agent -> trajectories
              source.path  source.format
   simulate   scripted policies in a simulated tool world -> trajectories

@@ -75,7 +75,7 @@ class BuildSettings(JobSettings):
     verdicts: str
     """File of verdicts that job=verify wrote."""
     annotations: str | None = None
-    """File of annotations; None labels by verdicts alone."""
+    """File of annotations; None takes `annotations.jsonl` beside the trajectories where there is one."""
     splits: SplitSettings
     """Shares of the tasks."""
     heads: dict[str, HeadSettings]

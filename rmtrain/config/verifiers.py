@@ -120,6 +120,7 @@ class VerifierSettings:
             "final_state",
             "gold_actions",
             "exact_match",
+            "holds_answer",
             "token_f1",
         ]
     )
@@ -130,7 +131,7 @@ class VerifierSettings:
             "source_reward",
             "final_state",
             "gold_actions",
-            "exact_match",
+            "holds_answer",
         ]
     )
     """Names among `rules`; the first that decides gives the trajectory's correctness."""

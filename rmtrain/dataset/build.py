@@ -85,7 +85,7 @@ def build(
             "None may be negative, and they must sum to 1."
         )
     judged = collect_verdicts(verdicts)
-    dropped: Counter[str] = Counter()
+    dropped: Counter[str] = Counter(labels.dropped)
     built = Built({name: SplitData() for name in SPLITS}, dropped)
     home: dict[str, tuple[str, Split]] = {}
     n_steps: dict[str, int] = {}
@@ -96,6 +96,8 @@ def build(
             dropped["trajectory without a step"] += 1
             continue
         task_id = trajectory.task.task_id
+        if judged and trajectory.trajectory_id not in judged:
+            dropped["rule labels of a trajectory that no verdict speaks of"] += 1
         split = trajectory.source.split or split_of(task_id, shares, splits.seed)
         splits_of_tasks[task_id].add(split)
         home[trajectory.trajectory_id] = (task_id, split)

@@ -90,6 +90,10 @@ def aggregate(annotations: Iterable[StepLabel | Comparison | Ranking]) -> Labels
         if not targets:
             labels.dropped["nobody could judge the pair"] = labels.dropped.get("nobody could judge the pair", 0) + 1
             continue
+        if len(targets) < len(by_judge):
+            reason = "not everybody could judge the pair: a dispute that nobody arbitrated"
+            labels.dropped[reason] = labels.dropped.get(reason, 0) + 1
+            continue
         labels.pairs.append(PairLabel(dimension, task_id, a, b, sum(targets) / len(targets), share, len(targets)))
     return labels
 

@@ -30,7 +30,7 @@ READING_GUIDE = """\
   the best constant (0) to the ceiling (1).
 - `converged_epoch/<head>`: the epoch at which the head had made 95 % of its gain.
 
-Artifacts: `report/table.md`, `report/convergence.png`, `settings.json`, `dataset/README.md`.
+Artifacts: `report/table.json`, `report/convergence.png`, `settings.json`, `dataset/README.md`.
 """
 
 

@@ -8,13 +8,14 @@ References, outcomes and verdicts are never rendered.
 """
 
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from rmtrain.trajectories.schema import Call, Step, Trajectory, call_key, digest
 
-RENDER_VERSION = 2  # raise it with every change of the text; a test pins the text of this version
+RENDER_VERSION = 3  # raise it with every change of the text; a test pins the text of this version
 
 Span = tuple[int, int]
 
@@ -69,7 +70,7 @@ def render(trajectory: Trajectory, options: RenderOptions = RenderOptions()) -> 
     last = len(trajectory.steps) - 1
     for step in trajectory.steps:
         text = _block(step)
-        if step.step_index == last and trajectory.answer and trajectory.answer.strip() not in step.thought:
+        if step.step_index == last and trajectory.answer and not _says(step.thought, trajectory.answer.strip()):
             text += _line("Answer", trajectory.answer) + "\n"
         if options.markers:
             text += _markers(step, seen)
@@ -101,6 +102,11 @@ def _show(value: Any) -> str:
 
 def _line(label: str, text: str) -> str:
     return f"{label}: " + "\n  ".join(text.strip().splitlines())
+
+
+def _says(thought: str, answer: str) -> bool:
+    """Whether the answer stands in the thought as words of its own, so that "4" is not found in "14"."""
+    return re.search(rf"(?<!\w){re.escape(answer)}(?!\w)", thought) is not None
 
 
 def _prefix(trajectory: Trajectory) -> str:

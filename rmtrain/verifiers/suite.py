@@ -17,7 +17,7 @@ from rmtrain.trajectories.store import read
 from rmtrain.verifiers.base import Verdict, Verifier, abstained, decided
 from rmtrain.verifiers.json_values import shorten
 from rmtrain.verifiers.outcome.actions import FinalState, GoldActions
-from rmtrain.verifiers.outcome.match import AnswerMatch, exact_match, token_f1
+from rmtrain.verifiers.outcome.match import AnswerMatch, exact_match, holds_answer, token_f1
 from rmtrain.verifiers.outcome.reward import SourceReward
 from rmtrain.verifiers.outcome.subgoals import Subgoals
 from rmtrain.verifiers.tools.calls import CALL_RULES, CallReader, CallRule
@@ -33,6 +33,7 @@ RULES: dict[str, RuleFactory] = {
     "final_state": lambda reader: FinalState(),
     "gold_actions": GoldActions,
     "exact_match": lambda reader: AnswerMatch("exact_match", exact_match),
+    "holds_answer": lambda reader: AnswerMatch("holds_answer", holds_answer),
     "token_f1": lambda reader: AnswerMatch("token_f1", token_f1),
 }
 """Every rule by name; add to it to plug in another."""

@@ -133,13 +133,11 @@ class _Actor:
                 truth = StepTruth(1, "repeat", is_right_tool=self._needs(move.tool), is_wasted=True)
                 self._step(self._thought(move, said), move.tool, called, truth)
 
-    def _thought(
-        self, move: Move, said: dict[str, str], recap: tuple[str, str] | None = None, silent: bool = False
-    ) -> str:
+    def _thought(self, move: Move, said: dict[str, str], recap: tuple[str, str] | None = None) -> str:
         parts = [self.prefix] if self.prefix else []
         self.prefix = ""
         shown = recap or self.recap
-        if shown and not silent and (recap or self.rng.random() < 0.75):
+        if shown and (recap or self.rng.random() < 0.75):
             parts.append(self._say("recap", label=shown[0], value=shown[1]))
         if move.conflict:
             first, second = (self.beliefs[name] for name in move.conflict)
@@ -199,7 +197,7 @@ class _Actor:
         elif fault == "fabricates" and recap and recap[1] == right:
             thought = self._thought(move, wrong_said, recap=(recap[0], wrong))
         else:
-            thought = self._thought(move, wrong_said, silent=True)
+            thought = self._thought(move, wrong_said)
         self._do(index, move, thought, wrong_called, truth)
         if repaired and not self.environment.is_over:
             self.beliefs, self.recap, self.omitted = before, None, omitted

@@ -31,7 +31,7 @@ def test_at_most_five_percent_of_processed_tokens_are_padding(record: Callable[[
         epochs=1,
     )
     reading = make_reading(model, settings.trainer.chunk_tokens)
-    batches = [reading.chunks([windows[i] for i in plan.batch(0, k).examples]) for k in range(plan.n_batches(0))]
+    batches = [reading.chunks([windows[i] for i in batch.examples]) for batch in plan.epoch(0)]
     real, padded = sum(b.n_real for b in batches), sum(b.n_padded for b in batches)
     record("padding", {"real_tokens": real, "processed_tokens": padded, "padding_share": 1 - real / padded})
     assert 1 - real / padded <= 0.05

@@ -15,6 +15,7 @@ from collections.abc import Callable
 from rmtrain.trajectories.schema import Trajectory
 from rmtrain.verifiers.base import Verdict, abstained, decided
 from rmtrain.verifiers.json_values import preview
+from rmtrain.verifiers.outcome.tokens import contains, tokens
 
 _PUNCTUATION = str.maketrans("", "", string.punctuation)
 _ARTICLES = re.compile(r"\b(a|an|the)\b")
@@ -37,6 +38,16 @@ def token_f1(answer: str, reference: str) -> float:
         return float(ours == theirs)
     shared = sum((Counter(ours) & Counter(theirs)).values())
     return 2 * shared / (len(ours) + len(theirs))
+
+
+def holds_answer(answer: str, reference: str) -> float:
+    """1.0 if the answer says the reference, word for word and number for number, anywhere in its text.
+
+    An agent's last message is a sentence more often than the bare answer, which `exact_match` would call wrong.
+    """
+    if not tokens(reference):
+        return exact_match(answer, reference)
+    return float(contains(answer, reference))
 
 
 class AnswerMatch:

@@ -134,6 +134,9 @@ def _circle(waiting: Mapping[str, tuple[str, ...]]) -> list[str]:
 
 def _observed(trajectory: Trajectory, subgoal: Subgoal) -> Fact:
     sought = _sought(trajectory, subgoal)
+    has_calls = any(step.calls for step in trajectory.steps)
+    if has_calls and not any(step.observations for step in trajectory.steps):
+        return Fact(None, "no result of any call is recorded")
     for step in trajectory.steps:
         if any(_contains(trajectory, subgoal, observation.content) for observation in step.observations):
             return Fact(True, f"step {step.step_index} observed {sought}")

@@ -7,12 +7,12 @@ def split(tasks):
     return [t for t in tasks if t.truth["a"] != t.truth["b"]], [t for t in tasks if t.truth["a"] == t.truth["b"]]
 
 
-def test_both_kinds_occur_and_take_4_or_6_steps(family, play):
+def test_both_kinds_occur_and_take_5_or_7_steps(family, play):
     differing, agreeing = split(family("contradiction"))
     assert differing
     assert agreeing
-    assert {len(play(task)[0].steps) for task in differing} == {6}
-    assert {len(play(task)[0].steps) for task in agreeing} == {4}
+    assert {len(play(task)[0].steps) for task in differing} == {7}
+    assert {len(play(task)[0].steps) for task in agreeing} == {5}
 
 
 def test_the_final_source_has_the_answer(family):
@@ -24,17 +24,17 @@ def test_the_final_source_has_the_answer(family):
         assert all(source in task.task.query for source in task.world.sources)
 
 
-@pytest.mark.parametrize("position", [3, 4])
+@pytest.mark.parametrize("position", [4, 5])
 def test_settling_needs_both_sources_first(position, family):
     differing, _ = split(family("contradiction"))
     for task in differing:
         assert task.moves[position].settles
-        assert task.moves[position].requires == (1, 2)
+        assert task.moves[position].requires == (2, 3)
 
 
 def test_a_contradiction_is_remarked_on(family, play):
     differing, _ = split(family("contradiction"))
     for task in differing:
-        thought = play(task)[0].steps[3].thought
+        thought = play(task)[0].steps[4].thought
         assert task.truth["a"] in thought
         assert task.truth["b"] in thought
