@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from rmtrain.config.compose import compose
+from rmtrain.config.folder import options
 from rmtrain.config.jobs import JOBS
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -23,6 +24,11 @@ def test_command_composes(command: str) -> None:
         words = [word for word in words if "=" in word and "NAME" not in word and "0,1" not in word]
     settings = compose(words)
     assert settings.job in JOBS
+
+
+@pytest.mark.parametrize(("group", "names"), re.findall(r"`([a-z]+)=([a-z_]+(?:\|[a-z_]+)+)`", TEXT))
+def test_group_has_the_options_named(group: str, names: str) -> None:
+    assert set(names.split("|")) == set(options(group))
 
 
 @pytest.mark.parametrize("target", TARGETS)

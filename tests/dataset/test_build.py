@@ -141,6 +141,7 @@ def test_what_could_not_be_used_is_counted_once(episode, verdict, heads):
     built = made([one, two, empty], heads, verdicts, labels)
     assert dict(built.dropped) == {
         "trajectory without a step": 1,
+        "rule labels of a trajectory that no verdict speaks of": 2,
         "verdicts on a trajectory that is not here": 1,  # the empty one is here
         "step labels on a trajectory that is not here": 1,
         "step labels past the last step of their trajectory": 1,

@@ -91,7 +91,7 @@ def test_people_are_averaged_whichever_side_they_saw_first():
     assert pairs(labels) == {("t", "u"): (pytest.approx(7 / 12), 1.0, 3)}
 
 
-def test_cannot_judge_by_one_is_passed_over_and_by_all_is_dropped_and_counted():
+def test_cannot_judge_by_one_is_a_dispute_and_by_all_drops_the_pair_both_counted():
     labels = aggregate(
         [
             compare("ann", "cannot_judge"),
@@ -100,8 +100,11 @@ def test_cannot_judge_by_one_is_passed_over_and_by_all_is_dropped_and_counted():
             compare("bob", "cannot_judge", "clear", a="v", b="t"),
         ]
     )
-    assert pairs(labels) == {("t", "u"): (0.0, 1.0, 1)}
-    assert labels.dropped == {"nobody could judge the pair": 1}
+    assert pairs(labels) == {}
+    assert labels.dropped == {
+        "not everybody could judge the pair: a dispute that nobody arbitrated": 1,
+        "nobody could judge the pair": 1,
+    }
     assert labels.n_annotations == 4
 
 

@@ -52,7 +52,7 @@ def test_each_outcome_rule_decides_in_the_default_order(make):
         ({"reward": 1.0, "right_state": {}, "state": {}}, "source_reward"),
         ({"right_state": {}, "state": {}, "actions": (make.call("f"),)}, "final_state"),
         ({"actions": (make.call("f"),), "answers": ("x",)}, "gold_actions"),
-        ({"answers": ("x",)}, "exact_match"),
+        ({"answers": ("x",)}, "holds_answer"),
     ]:
         verdict = labels(VerifierSuite().verify(make.episode(step, **fields)))["correctness"]
         assert verdict.evidence["decided_by"] == decider

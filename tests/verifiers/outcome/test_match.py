@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rmtrain.verifiers.outcome.match import AnswerMatch, exact_match, normalize_answer, token_f1
+from rmtrain.verifiers.outcome.match import AnswerMatch, exact_match, holds_answer, normalize_answer, token_f1
 
 EXACT, F1 = AnswerMatch("exact_match", exact_match), AnswerMatch("token_f1", token_f1)
 
@@ -52,3 +52,18 @@ def test_bounds_symmetry_and_idempotence(left, right):
     assert exact_match(left, left) == token_f1(left, left) == 1.0
     assert exact_match(left, right) <= token_f1(left, right)
     assert normalize_answer(normalize_answer(left)).split() == normalize_answer(left).split() or "a" in left.lower()
+
+
+@pytest.mark.parametrize(
+    ("answer", "reference", "value"),
+    [
+        ("The answer is 42.", "42", 1.0),
+        ("It is 42.0 in all", "42", 1.0),
+        ("The answer is 142.", "42", 0.0),  # never a part of a number
+        ("<answer> Beijing </answer>", "beijing", 1.0),
+        ("Beijingers", "Beijing", 0.0),  # nor of a word
+        ("!", "!", 1.0),  # a reference without a word falls back to exact match
+    ],
+)
+def test_an_answer_holds_the_reference_word_for_word(answer, reference, value):
+    assert holds_answer(answer, reference) == value

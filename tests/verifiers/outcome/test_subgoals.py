@@ -74,6 +74,7 @@ def test_observed_called_and_state(make):
     [
         (Subgoal(subgoal_id="s", kind="state", name="a", value=1), "the final state is not recorded"),
         (Subgoal(subgoal_id="s", kind="called", name="pay"), "'pay' was called in step 0, but no result"),
+        (Subgoal(subgoal_id="s", kind="observed", value=1), "no result of any call is recorded"),
     ],
 )
 def test_what_cannot_be_decided_is_named_and_makes_the_share_unknown(make, subgoal, because):
