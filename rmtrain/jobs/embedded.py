@@ -15,6 +15,9 @@ from rmtrain.trajectories.render import RenderOptions, render_hash
 from rmtrain.trajectories.schema import digest
 from rmtrain.world.simulate import WORLD_VERSION
 
+EMBEDDED = "embedded"
+"""Name of the corpus as settings give it; each variety has a folder of its own."""
+
 
 def embedded_dataset(settings: TrainSettings) -> Path:
     """The dataset folder of the embedded corpus, made where it is not there yet.
@@ -29,7 +32,7 @@ def embedded_dataset(settings: TrainSettings) -> Path:
         "heads": {name: [head.level, head.objective, head.classes] for name, head in settings.heads.items()},
         "render": render_hash(RenderOptions(markers=settings.encoder.markers)),
     }
-    corpus = f"embedded-{digest(recipe)[:8]}"
+    corpus = f"{EMBEDDED}-{digest(recipe)[:8]}"
     base = Path(settings.paths.runs) / corpus
     dataset = base / "build" / "dataset"
     if dataset.is_dir():

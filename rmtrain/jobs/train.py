@@ -2,6 +2,7 @@
 
 import json
 import shlex
+import shutil
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING
 from rmtrain.config.jobs import TrainSettings
 from rmtrain.dataset.store import Dataset, load
 from rmtrain.errors import ConfigError, DataError, unknown
-from rmtrain.jobs.embedded import embedded_dataset
+from rmtrain.jobs.embedded import EMBEDDED, embedded_dataset
 from rmtrain.jobs.inputs import existing
 from rmtrain.jobs.report import Report, short, table
 from rmtrain.tracking.tracker import Tracker
@@ -66,6 +67,7 @@ def _train(settings: TrainSettings, dataset: Dataset, tracker: Tracker, folder: 
         callbacks=[Curves(tracker.metrics)],
     )
     saved = save_model(model, folder / "model")
+    shutil.rmtree(folder / "checkpoints")  # the model is whole without them
     rows = head_table(model, dataset, settings.trainer, baselines=settings.baselines)
     converged = converged_epochs(settings.heads, fitted.history)
     tracker.metrics({f"converged_epoch/{name}": float(epoch) for name, epoch in converged.items() if epoch is not None})
@@ -86,6 +88,11 @@ def _train(settings: TrainSettings, dataset: Dataset, tracker: Tracker, folder: 
 
 def _dataset(settings: TrainSettings) -> Dataset:
     if settings.dataset.path is None:
+        if settings.corpus != EMBEDDED:
+            raise ConfigError(
+                f"corpus={settings.corpus} is not what dataset=embedded trains on. To train on what was built in that "
+                f"corpus add dataset=folder; for the embedded corpus leave corpus out."
+            )
         folder = embedded_dataset(settings)
     else:
         folder = existing(settings.dataset.path, "dataset.path", "python -m rmtrain job=build")

@@ -10,7 +10,7 @@ from rmtrain.dataset.build import SplitData
 from rmtrain.dataset.examples import Example
 from rmtrain.dataset.store import Dataset, load
 from rmtrain.errors import ConfigError, DataError, ModelError
-from rmtrain.jobs.train import _leave_out
+from rmtrain.jobs.train import _dataset, _leave_out
 from rmtrain.model.checkpoint import load_model
 from rmtrain.trajectories.schema import SPLITS
 
@@ -93,7 +93,7 @@ def test_run_twice_the_model_is_the_same_and_mlflow_has_one_run_more(flow, train
     assert files(flow.base / "train" / "model") == before
     assert again.figures["heads"] == trained.figures["heads"]
     assert len(recorded(flow)) == n + 1
-    assert sorted(path.name for path in (flow.base / "train" / "checkpoints").iterdir()) == ["best.ckpt", "last.ckpt"]
+    assert not (flow.base / "train" / "checkpoints").exists()  # the model folder is whole without them
 
 
 def test_a_run_that_fails_is_marked_so(flow, built, tmp_path):
@@ -181,3 +181,8 @@ def test_what_to_do_with_such_heads_is_one_of_two(tmp_path):
     settings = compose([f"dataset.path={tmp_path}", "dataset.unlabelled_heads=dorp"])
     with pytest.raises(ConfigError, match="Did you mean 'drop'"):
         _leave_out(settings, bare_dataset(tmp_path))
+
+
+def test_a_corpus_of_ones_own_is_not_passed_over_for_the_embedded_one():
+    with pytest.raises(ConfigError, match=r"corpus=mine is not what dataset=embedded trains on\. .*dataset=folder"):
+        _dataset(compose(["corpus=mine"]))
