@@ -43,13 +43,17 @@ def draw_convergence(heads: Mapping[str, HeadSettings], history: Sequence[Epoch]
     from matplotlib.figure import Figure
 
     converged = converged_epochs(heads, history)
-    drawn = Figure(figsize=(3.4 * len(heads), 3.2), layout="constrained")
-    panels = drawn.subplots(1, len(heads), squeeze=False)[0]
-    for panel, (name, head) in zip(panels, heads.items(), strict=True):
+    n_rows = (len(heads) + 1) // 2
+    drawn = Figure(figsize=(9, 3 * n_rows), layout="constrained")
+    panels = drawn.subplots(n_rows, min(2, len(heads)), squeeze=False).flatten()
+    for panel in panels[len(heads) :]:
+        panel.remove()
+    for panel, (name, head) in zip(panels, heads.items(), strict=False):
         points = [(e.epoch + 1, v) for e in history if (v := curve_value(name, head, e)) is not None]
         weights = [(e.epoch + 1, e.values[f"loss_weight/{name}"]) for e in history if f"loss_weight/{name}" in e.values]
         panel.set_title(name)
         panel.set_xlabel("epoch")
+        panel.xaxis.get_major_locator().set_params(integer=True)
         panel.set_ylabel(FIGURES[head.objective])
         panel.axhline(FLOORS[head.objective], color="0.7", linewidth=1, linestyle=":")
         if points:
