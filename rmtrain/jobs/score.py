@@ -39,7 +39,7 @@ def run(settings: ScoreSettings, folder: Path) -> Report:
             "model": model.model_id,
         },
         lines=table(["head", "mean value"], [[name, mean] for name, mean in totals.means().items()]),
-        warnings=[f"{len(bad):,} rows could not be read and are in quarantine, the first: {bad[0]}"] if bad else [],
+        warnings=list(_warnings(bad, totals)),
     )
 
 
@@ -52,6 +52,13 @@ def _trajectories(settings: ScoreSettings, bad: list[BadRow]) -> Iterator[Trajec
             bad.append(row)
         else:
             yield row
+
+
+def _warnings(bad: list[BadRow], totals: "_Totals") -> Iterator[str]:
+    if bad:
+        yield f"{len(bad):,} rows could not be read and are in quarantine, the first: {bad[0]}"
+    if totals.n_cut_tokens:
+        yield f"{totals.n_cut_tokens:,} tokens did not fit and were not read, the middles of long steps and task texts"
 
 
 @dataclass

@@ -81,7 +81,7 @@ def _train(settings: TrainSettings, dataset: Dataset, tracker: Tracker, folder: 
         counts={"epochs": len(fitted.history), "best_epoch": fitted.best_epoch + 1},
         figures=_figures(settings, dataset, fitted, rows, converged, tracker),
         lines=_lines(rows),
-        warnings=list(fitted.notes),
+        warnings=[*fitted.notes, *_cut(fitted)],
         next=_next(settings, saved, dataset, tracker),
     )
 
@@ -188,6 +188,17 @@ def _figures(
         "dataset_digest": dataset.digest,
         "mlflow": {"uri": tracker.uri, "experiment_id": tracker.experiment_id, "run_id": tracker.run_id},
     }
+
+
+def _cut(fitted: "Fitted") -> list[str]:
+    cuts = fitted.cuts
+    n_cut = cuts.block_tokens + cuts.prefix_tokens
+    if not n_cut:
+        return []
+    return [
+        f"{n_cut:,} tokens did not fit and were not read: the middles of {cuts.blocks:,} steps and of long task texts. "
+        "Raise encoder.block_tokens or encoder.prefix_tokens as far as encoder.window_tokens allows"
+    ]
 
 
 def _lines(rows: "list[HeadRow]") -> list[str]:

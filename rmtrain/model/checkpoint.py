@@ -50,6 +50,7 @@ def save_model(model: RewardNetwork, folder: Path) -> Path:
             "is_causal": model.backbone.is_causal,
             "max_tokens": model.backbone.max_tokens,
             "weights_sha256": file_digest(partial / WEIGHTS),
+            "files_sha256": {path.name: file_digest(path) for path in sorted(partial.iterdir())},
             "versions": {name: version(name) for name in _VERSIONS},
         }
         (partial / CARD).write_text(json.dumps(card, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
@@ -69,16 +70,19 @@ def load_model(folder: Path) -> RewardNetwork:
         ModelError: a file is missing or damaged, or the folder was written for another format or text form.
     """
     raw = read_card(folder)
-    for name in ("config.json", "tokenizer.json", WEIGHTS):
+    try:
+        card, files = _card(folder, raw), dict(raw["files_sha256"])
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise ModelError(f"{folder / CARD} is not as rmtrain wrote it ({error}). Copy the folder again.") from error
+    for name, expected in files.items():
         if not (folder / name).is_file():
             raise ModelError(f"{folder} has no {name}. Copy the whole folder, or train again: job=train")
-    received = file_digest(folder / WEIGHTS)
-    if received != raw["weights_sha256"]:
-        raise ModelError(
-            f"{folder / WEIGHTS} has SHA-256 {received}, but {CARD} says {raw['weights_sha256']}. "
-            "The file is damaged or was exchanged: copy the folder again."
-        )
-    card = _card(folder, raw)
+        received = file_digest(folder / name)
+        if received != expected:
+            raise ModelError(
+                f"{folder / name} has SHA-256 {received}, but {CARD} says {expected}. "
+                "The file is damaged or was exchanged: copy the folder again."
+            )
     with quiet():
         config = AutoConfig.from_pretrained(folder, trust_remote_code=False)
         without_dropout(config)

@@ -67,6 +67,10 @@ def damage(folder: Path) -> None:
         (lambda folder: (folder / "rmtrain.json").write_text("{"), "rmtrain.json is not JSON"),
         (lambda folder: (folder / "model.safetensors").unlink(), "has no model.safetensors"),
         (lambda folder: (folder / "tokenizer.json").unlink(), "has no tokenizer.json"),
+        (lambda folder: (folder / "tokenizer.json").write_text("{}"), r"tokenizer.json has SHA-256 \w+, but"),
+        (lambda folder: (folder / "config.json").write_text("{}"), r"config.json has SHA-256 \w+, but"),
+        (change(heads=None), "rmtrain.json is not as rmtrain wrote it"),
+        (change(files_sha256=3), "rmtrain.json is not as rmtrain wrote it"),
         (change(heads={"another": {}}), "does not fit rmtrain.json"),
     ],
 )
