@@ -57,18 +57,19 @@ def _train(settings: TrainSettings, dataset: Dataset, tracker: Tracker, folder: 
         dataset_digest=dataset.digest,
     )
     train, validation = dataset.splits["train"], dataset.splits["validation"]
+    cache = Path(settings.paths.runs) / "features" if settings.backbone.tune == "frozen" else None
     fitted = fit(
         model,
         LabelledSet(train.examples, train.pairs),
         LabelledSet(validation.examples, validation.pairs),
         settings.trainer,
         folder=folder / "checkpoints",
-        cache=Path(settings.paths.runs) / "features",
+        cache=cache,
         callbacks=[Curves(tracker.metrics)],
     )
     saved = save_model(model, folder / "model")
     shutil.rmtree(folder / "checkpoints")  # the model is whole without them
-    rows = head_table(model, dataset, settings.trainer, baselines=settings.baselines)
+    rows = head_table(model, dataset, settings.trainer, baselines=settings.baselines, cache=cache)
     converged = converged_epochs(settings.heads, fitted.history)
     tracker.metrics({f"converged_epoch/{name}": float(epoch) for name, epoch in converged.items() if epoch is not None})
     tracker.metrics(_table_metrics(rows))
@@ -195,10 +196,8 @@ def _cut(fitted: "Fitted") -> list[str]:
     n_cut = cuts.block_tokens + cuts.prefix_tokens
     if not n_cut:
         return []
-    return [
-        f"{n_cut:,} tokens did not fit and were not read: the middles of {cuts.blocks:,} steps and of long task texts. "
-        "Raise encoder.block_tokens or encoder.prefix_tokens as far as encoder.window_tokens allows"
-    ]
+    what = f"{n_cut:,} tokens did not fit and were not read: the middles of {cuts.blocks:,} steps and long tasks"
+    return [f"{what}. Raise encoder.block_tokens or encoder.prefix_tokens as far as encoder.window_tokens allows"]
 
 
 def _lines(rows: "list[HeadRow]") -> list[str]:

@@ -24,7 +24,8 @@ class PairLabel:
         task_id: the task both belong to.
         trajectory_a: the id that sorts first.
         trajectory_b: the other.
-        target: mean over people of METHOD §6's y, the probability in [0, 1] that A is preferred.
+        target: mean over people of the probability in [0, 1] that A is preferred: 0.5 for a tie, 1 or 0 for a
+            clear choice, 0.75 or 0.25 for a slight one.
         pair_weight: 1 for a comparison; a ranking of k gives each of its pairs 1/(k-1).
         n_annotators: distinct people behind it.
     """

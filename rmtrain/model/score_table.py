@@ -1,5 +1,7 @@
 """The final table of a training run: model, baselines and ceiling on the test split."""
 
+from pathlib import Path
+
 import numpy as np
 
 from rmtrain.config.model import TrainerSettings
@@ -10,7 +12,9 @@ from rmtrain.model.network import RewardNetwork
 from rmtrain.model.predict import Predictions, predict
 
 
-def head_table(model: RewardNetwork, dataset: Dataset, settings: TrainerSettings, baselines: bool) -> list[HeadRow]:
+def head_table(
+    model: RewardNetwork, dataset: Dataset, settings: TrainerSettings, baselines: bool, cache: Path | None = None
+) -> list[HeadRow]:
     """Figures of all heads on the test split.
 
     Args:
@@ -18,6 +22,7 @@ def head_table(model: RewardNetwork, dataset: Dataset, settings: TrainerSettings
         dataset: its train split fits the baselines, its validation split chooses every cut point.
         settings: precision and chunk size for reading.
         baselines: also fit the simple models.
+        cache: folder of cached vectors of a frozen backbone; None reads anew.
 
     Returns:
         One row per head; columns that could not be computed hold None.
@@ -32,6 +37,7 @@ def head_table(model: RewardNetwork, dataset: Dataset, settings: TrainerSettings
         examples,
         precision=settings.precision if settings.precision in ("bf16-mixed", "16-mixed") else "32-true",
         chunk_tokens=settings.chunk_tokens,
+        cache=cache,
         progress=settings.progress,
     )
     columns = {"model": as_values(model, found)}

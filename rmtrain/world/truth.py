@@ -51,7 +51,8 @@ class Truth(Record):
 
     Attributes:
         correctness: share of the task's requirements met, each only if what it requires is met, in [0, 1].
-        tool_efficiency: METHOD's formula over true facts, in [0, 1]; None without any call.
+        tool_efficiency: mean of right tools, valid arguments and 1 - waste over the calls, less 0.05 for each
+            step beyond the expected number (0.3 at most), in [0, 1]; None without any call.
         consistency: minus the summed severity of its inconsistencies, in logits before scaling, <= 0.
         step_quality: 0, 1 or 2 per step.
         faults: per step, what went wrong.

@@ -1,4 +1,4 @@
-"""True values by METHOD's formulas, worked by hand; close to what the rules find, and not taken from them."""
+"""True values worked by hand; close to what the rules find, and not taken from them."""
 
 from pathlib import Path
 
