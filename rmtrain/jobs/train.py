@@ -162,12 +162,15 @@ def _record(settings: TrainSettings, dataset: Dataset, tracker: Tracker) -> None
 
 
 def _table_metrics(rows: "list[HeadRow]") -> dict[str, float]:
-    found: dict[str, float] = {}
+    """The table as metrics; figures of different measures never share a chart."""
+    from rmtrain.model.evaluate import SHORT
+
+    found: dict[str, float | None] = {}
     for row in rows:
         columns = {"test": row.model, "tfidf": row.tfidf, "majority": row.majority, "ceiling": row.ceiling}
-        columns["way"] = row.way(row.model)
-        found |= {f"{column}/{row.head}": value for column, value in columns.items() if value is not None}
-    return found
+        found |= {f"{column}_{SHORT[row.measure]}/{row.head}": value for column, value in columns.items()}
+        found[f"test_way/{row.head}"] = row.way(row.model)
+    return {key: value for key, value in found.items() if value is not None}
 
 
 def _figures(

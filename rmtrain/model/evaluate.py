@@ -20,6 +20,9 @@ CHANCE = {"bce": 0.0, "ordinal": 0.0, "bradley_terry": 0.5}
 
 MEASURES = {"bce": "explained share", "ordinal": "quadratic kappa", "bradley_terry": "pair accuracy"}
 
+SHORT = {"explained share": "r2", "quadratic kappa": "kappa", "pair accuracy": "accuracy"}
+"""The measures' names in metric keys."""
+
 Cuts = dict[str, tuple[float, ...]]
 
 
