@@ -5,7 +5,6 @@ that reads otherwise than what it was trained on.
 """
 
 import json
-import os
 import shutil
 import uuid
 from collections.abc import Mapping
@@ -19,6 +18,7 @@ from rmtrain.dataset.examples import Example, Pair, Value
 from rmtrain.errors import DataError
 from rmtrain.trajectories.render import RenderOptions, render_hash
 from rmtrain.trajectories.schema import SPLITS, Split, digest
+from rmtrain.trajectories.store import replace_folder
 
 FORMAT = "rmtrain.dataset/1"
 
@@ -78,20 +78,10 @@ def save(built: Built, heads: Mapping[str, HeadSettings], options: RenderOptions
             DatasetDict(tables).save_to_disk(str(scratch / name), num_shards=n_files)
         (scratch / "dataset.json").write_text(json.dumps(meta, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
         (scratch / "README.md").write_text(card(meta), encoding="utf-8")
-        _swap(scratch, folder)
+        replace_folder(scratch, folder)
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
     return meta
-
-
-def _swap(scratch: Path, folder: Path) -> None:
-    if folder.exists():
-        old = folder.parent / f".{folder.name}.{uuid.uuid4().hex}.old"
-        os.replace(folder, old)
-        os.replace(scratch, folder)
-        shutil.rmtree(old)
-    else:
-        os.replace(scratch, folder)
 
 
 def load(folder: Path) -> Dataset:

@@ -5,7 +5,6 @@ when it is complete.
 """
 
 import json
-import os
 import shutil
 import uuid
 from dataclasses import asdict, fields
@@ -23,6 +22,7 @@ from rmtrain.errors import ModelError
 from rmtrain.model.backbone import WEIGHTS, Backbone, file_digest, quiet, without_dropout
 from rmtrain.model.network import Card, RewardNetwork
 from rmtrain.trajectories.render import RenderOptions, render_hash
+from rmtrain.trajectories.store import replace_folder
 
 FORMAT_VERSION = "rmtrain.model/1"
 CARD = "rmtrain.json"
@@ -54,7 +54,7 @@ def save_model(model: RewardNetwork, folder: Path) -> Path:
             "versions": {name: version(name) for name in _VERSIONS},
         }
         (partial / CARD).write_text(json.dumps(card, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
-        _swap(partial, folder)
+        replace_folder(partial, folder)
     finally:
         shutil.rmtree(partial, ignore_errors=True)
     return folder
@@ -139,13 +139,3 @@ def _card(folder: Path, raw: dict[str, Any]) -> Card:
             "Train again: job=train"
         )
     return card
-
-
-def _swap(partial: Path, folder: Path) -> None:
-    if folder.exists():
-        old = folder.parent / f".{folder.name}.{uuid.uuid4().hex}.old"
-        os.replace(folder, old)
-        os.replace(partial, folder)
-        shutil.rmtree(old)
-    else:
-        os.replace(partial, folder)

@@ -7,6 +7,8 @@ The same two functions serve trajectories, verdicts, annotations and quarantined
 import gzip
 import json
 import os
+import shutil
+import uuid
 import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, suppress
@@ -178,6 +180,22 @@ def _what(error: ValidationError) -> str:
 
 def _refuse_constant(name: str) -> None:
     raise ValueError(f"not valid JSON ({name} is no value; an absent one is null)")
+
+
+def replace_folder(made: Path, folder: Path) -> None:
+    """Put a folder that is complete in the place of another, which is kept until then and deleted after.
+
+    Args:
+        made: the new folder, on the same disk.
+        folder: where it belongs; it need not exist.
+    """
+    if folder.exists():
+        old = folder.parent / f".{folder.name}.{uuid.uuid4().hex}.old"
+        os.replace(folder, old)
+        os.replace(made, folder)
+        shutil.rmtree(old)
+    else:
+        os.replace(made, folder)
 
 
 def _sync_folder(folder: Path) -> None:

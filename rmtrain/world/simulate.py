@@ -122,12 +122,13 @@ def _split(settings: WorldSettings, position: int, n_families: int, family: str)
     order = list(range(count))
     Random(f"split/{settings.seed}/{family}").shuffle(order)
     share = (order.index(position % count) + 0.5) / count
-    for split, size in (
-        ("test", settings.test_share),
-        ("validation", settings.validation_share),
-        ("calibration", settings.calibration_share),
-    ):
+    sizes: dict[Split, float] = {
+        "test": settings.test_share,
+        "validation": settings.validation_share,
+        "calibration": settings.calibration_share,
+    }
+    for split, size in sizes.items():
         if share < size:
-            return split  # type: ignore[return-value]
+            return split
         share -= size
     return "train"

@@ -10,7 +10,7 @@ from pydantic import Field, TypeAdapter
 
 from rmtrain.errors import DataError
 from rmtrain.trajectories.schema import Record, Source, Step, Task, Trajectory, make_trajectory
-from rmtrain.trajectories.store import read, write
+from rmtrain.trajectories.store import read, replace_folder, write
 
 
 class Cat(Record):
@@ -220,3 +220,13 @@ def test_rows_are_read_one_at_a_time(tmp_path: Path):
     assert [next(rows).name for _ in range(1000)] == [str(number) for number in range(1000)]
     with pytest.raises(DataError, match=":1001: not valid JSON"):
         next(rows)
+
+
+def test_a_folder_takes_the_place_of_another_or_of_none(tmp_path):
+    for text in ("old", "new"):
+        made = tmp_path / "made"
+        made.mkdir()
+        (made / text).write_text(text)
+        replace_folder(made, tmp_path / "kept")
+        assert [path.name for path in (tmp_path / "kept").iterdir()] == [text]
+    assert [path.name for path in tmp_path.iterdir()] == ["kept"]
