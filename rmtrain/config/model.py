@@ -79,7 +79,9 @@ class TrainerSettings:
     """The training run."""
 
     epochs: int = 10
-    """Passes over every label and every pair."""
+    """Rounds of training, each followed by validation."""
+    epochs_per_pass: int = 1
+    """Epochs that see every label and every pair once between them; raise it where one pass takes long."""
     lr_backbone: float = 5e-5
     """Peak learning rate of backbone parameters."""
     lr_heads: float = 5e-4
@@ -91,7 +93,7 @@ class TrainerSettings:
     batch_tokens: int = 8192
     """Token budget of one batch."""
     chunk_tokens: int = 4096
-    """Token budget of one backbone call; windows are sorted by length into chunks, so little is padded."""
+    """Token budget of one backbone call; windows lie end to end in it, so nothing is padded."""
     accumulate: int = 1
     """Batches per optimizer step."""
     clip: float = 1.0

@@ -43,7 +43,7 @@ class Atom:
 class BatchPlan:
     """The batches of every epoch.
 
-    Every epoch has the same number of batches: the most that any epoch needs; the others split their
+    Every epoch has the same number of batches: the most that any pass needs, shared out; the others split their
     largest. So the number of optimizer steps is known before training and a resumed run agrees on it.
 
     Args:
@@ -52,7 +52,11 @@ class BatchPlan:
         budget: most tokens in one batch; a lone atom may exceed it.
         seed: seed of the order.
         epochs: number of epochs that will be asked for, > 0.
+        epochs_per_pass: epochs that see everything once between them, > 0.
         shuffle: False keeps the order of the examples.
+
+    Raises:
+        DataError: there are no examples, or too few for a batch in each epoch of a pass.
     """
 
     def __init__(
@@ -63,6 +67,7 @@ class BatchPlan:
         budget: int,
         seed: int = 0,
         epochs: int = 1,
+        epochs_per_pass: int = 1,
         shuffle: bool = True,
     ) -> None:
         if not tokens:
@@ -71,9 +76,16 @@ class BatchPlan:
         self._budget = budget
         self._seed = seed
         self._epochs = epochs
+        self._parts = epochs_per_pass
         self._shuffle = shuffle
         self.atoms = make_atoms(tokens, self._pair_sides, budget)
-        self._n_batches = max(len(self._fill(self._order(epoch))) for epoch in range(epochs))
+        passes = range(-(-epochs // epochs_per_pass))
+        self._n_batches = -(-max(len(self._fill(self._order(number))) for number in passes) // epochs_per_pass)
+        if self._n_batches * epochs_per_pass > len(self.atoms):
+            raise DataError(
+                f"trainer.epochs_per_pass is {epochs_per_pass}, but the {len(tokens)} trajectories in training are too "
+                f"few to spread over that many epochs. Set trainer.epochs_per_pass=1."
+            )
 
     def __len__(self) -> int:
         return self._n_batches
@@ -82,17 +94,19 @@ class BatchPlan:
         """The batches of one epoch, always `len(self)` of them."""
         if not 0 <= epoch < self._epochs:
             raise ValueError(f"epoch {epoch} of a plan for {self._epochs}")
-        groups = self._fill(self._order(epoch))
-        while len(groups) < self._n_batches:
+        number, part = divmod(epoch, self._parts)
+        groups = self._fill(self._order(number))
+        while len(groups) < self._n_batches * self._parts:
             sizes = [sum(self.atoms[i].n_tokens for i in group) if len(group) > 1 else -1 for group in groups]
             at = max(range(len(groups)), key=sizes.__getitem__)
             groups[at : at + 1] = _halves(groups[at], self.atoms)
-        return [self._batch(group) for group in groups]
+        own = groups[part * self._n_batches : (part + 1) * self._n_batches]
+        return [self._batch(group) for group in own]
 
-    def _order(self, epoch: int) -> list[int]:
+    def _order(self, number: int) -> list[int]:
         order = list(range(len(self.atoms)))
         if self._shuffle:
-            Random(f"{self._seed}/{epoch}").shuffle(order)
+            Random(f"{self._seed}/{number}").shuffle(order)
         return order
 
     def _fill(self, order: Sequence[int]) -> list[list[int]]:

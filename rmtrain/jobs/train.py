@@ -17,7 +17,7 @@ from rmtrain.tracking.tracker import Tracker
 from rmtrain.trajectories.render import RenderOptions, render_hash
 
 if TYPE_CHECKING:
-    from rmtrain.model.evaluate import HeadRow
+    from rmtrain.model.evaluation.figures import HeadRow
     from rmtrain.model.train import Fitted
 
 CLASS_NAMES = {"step_quality": ["serious error", "partly sound", "sound"]}
@@ -40,10 +40,10 @@ def run(settings: TrainSettings, folder: Path) -> Report:
 
 def _train(settings: TrainSettings, dataset: Dataset, tracker: Tracker, folder: Path) -> Report:
     from rmtrain.model.checkpoint import save_model
-    from rmtrain.model.convergence import converged_epochs, draw_convergence
     from rmtrain.model.curves import Curves
+    from rmtrain.model.evaluation.convergence import converged_epochs, draw_convergence
+    from rmtrain.model.evaluation.table import head_table
     from rmtrain.model.network import new_model
-    from rmtrain.model.score_table import head_table
     from rmtrain.model.train import LabelledSet, fit
 
     _record(settings, dataset, tracker)
@@ -163,12 +163,13 @@ def _record(settings: TrainSettings, dataset: Dataset, tracker: Tracker) -> None
 
 def _table_metrics(rows: "list[HeadRow]") -> dict[str, float]:
     """The table as metrics; figures of different measures never share a chart."""
-    from rmtrain.model.evaluate import SHORT
+    from rmtrain.model.objectives import OBJECTIVES
 
+    keys = {objective.measure: objective.key for objective in OBJECTIVES.values()}
     found: dict[str, float | None] = {}
     for row in rows:
         columns = {"test": row.model, "tfidf": row.tfidf, "majority": row.majority, "ceiling": row.ceiling}
-        found |= {f"{column}_{SHORT[row.measure]}/{row.head}": value for column, value in columns.items()}
+        found |= {f"{column}_{keys[row.measure]}/{row.head}": value for column, value in columns.items()}
         found[f"test_way/{row.head}"] = row.way(row.model)
     return {key: value for key, value in found.items() if value is not None}
 
@@ -188,7 +189,7 @@ def _figures(
         "history": [{"epoch": epoch.epoch, **epoch.values} for epoch in fitted.history],
         "converged_epoch": converged,
         "cuts": asdict(fitted.cuts),
-        "tokens_per_epoch": fitted.n_tokens,
+        "tokens_per_pass": fitted.n_tokens,
         "dataset_digest": dataset.digest,
         "mlflow": {"uri": tracker.uri, "experiment_id": tracker.experiment_id, "run_id": tracker.run_id},
     }

@@ -1,109 +1,83 @@
-"""Attention for training in bf16 on a CPU with matrix instructions, where torch's flash kernel is slow backwards.
+"""Attention inside windows that lie end to end in one sequence, none of which sees another.
 
-The probabilities of one window fit in the cache, so plain matrix products take some 60 % of the flash
-kernel's time, forward and backward together. Every other case is transformers' own `sdpa`.
+Everything else in a layer works token by token, so a backbone reads many windows in one call without a
+single padded token. Transformers offers the place for it (`AttentionInterface`), and within a window the
+work is done by its own `sdpa`, save on a CPU in bf16, where torch's fused kernel is slow backwards: there
+plain matrix products train a MiniLM a third faster.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 import torch
 from torch import Tensor
-from torch.autograd import Function
 from transformers import AttentionInterface, AttentionMaskInterface
 from transformers.integrations.sdpa_attention import sdpa_attention_forward
-from transformers.masking_utils import sdpa_mask
 
-NAME = "rmtrain"
-MAX_TOKENS = 1024  # beyond, storing probabilities costs more memory than the speed is worth
-_MASKED = -1e4
-
-
-def install(model: Any) -> None:
-    """Let a transformers model that uses `sdpa` attend through this module."""
-    if model.config._attn_implementation == "sdpa" and getattr(model, "_supports_attention_backend", False):
-        model.set_attn_implementation(NAME)
+NAME = "rmtrain_windows"
+REFUSED = ("sliding_window", "position_bias", "softcap", "s_aux")  # what models ask for that this does not do
+MAX_PLAIN = 1024  # tokens of a window beyond which storing its probabilities costs more than the speed is worth
 
 
-def attention(
+def window_attention(
     module: torch.nn.Module,
     query: Tensor,
     key: Tensor,
     value: Tensor,
     attention_mask: Tensor | None,
-    dropout: float = 0.0,
+    *,
+    window_lengths: Sequence[int],
+    window_masks: Sequence[Tensor] | None = None,
     scaling: float | None = None,
     **options: Any,
 ) -> tuple[Tensor, None]:
-    """Attention as transformers asks for it: [windows, heads, tokens, dim] in, [windows, tokens, heads, dim] out."""
+    """Attention as transformers asks for it: [1, heads, tokens, dim] in, [1, tokens, heads, dim] out.
+
+    Args:
+        module: the layer that asks; its `is_causal` holds within each window.
+        query, key, value: of all windows; keys and values may have fewer heads.
+        attention_mask: ignored, the windows say it all.
+        window_lengths: tokens of each window.
+        window_masks: for each window, which token (column) each token (row) may see.
+        scaling: factor of the products, 1 / sqrt(dim) if None.
+        options: further wishes of the model; those that change what is seen are refused.
+
+    Raises:
+        ValueError: the model wants attention that is more than this.
+    """
+    if any(options.get(name) is not None for name in REFUSED):
+        raise ValueError(f"windows that lie end to end do not go with {type(module).__name__}")
+    scaling = query.shape[-1] ** -0.5 if scaling is None else scaling
     is_causal = options.get("is_causal")
-    if is_causal is None:
-        is_causal = getattr(module, "is_causal", True)
-    if _fits(query, key, value, attention_mask, dropout, bool(is_causal)) and not _asks_for_more(options):
-        scale = query.shape[-1] ** -0.5 if scaling is None else scaling
-        found: Tensor = WindowAttention.apply(  # type: ignore[no-untyped-call]
-            query, key, value, attention_mask, scale
-        )
-        return found.transpose(1, 2).contiguous(), None
-    output: tuple[Tensor, None] = sdpa_attention_forward(
-        module, query, key, value, attention_mask, dropout=dropout, scaling=scaling, **options
-    )
-    return output
+    is_causal = bool(getattr(module, "is_causal", True) if is_causal is None else is_causal)
+    parts = zip(*(torch.split(states, list(window_lengths), dim=2) for states in (query, key, value)), strict=True)
+    found = []
+    for number, (q, k, v) in enumerate(parts):
+        mask = None if window_masks is None else window_masks[number]
+        if _goes_plainly(q, k, is_causal and mask is None):
+            found.append(_plain(q, k, v, mask, scaling))
+        else:
+            shaped = None if mask is None else mask[None, None]
+            found.append(sdpa_attention_forward(module, q, k, v, shaped, scaling=scaling, is_causal=is_causal)[0])
+    return torch.cat(found, dim=1), None
 
 
-def has_matrix_instructions() -> bool:
-    """Whether this CPU multiplies bf16 matrices in tiles."""
-    return bool(torch.cpu._is_amx_tile_supported())
-
-
-class WindowAttention(Function):
-    """softmax(scale q k') v, window by window, keeping the probabilities for the way back."""
-
-    @staticmethod
-    def forward(ctx: Any, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, scale: float) -> Tensor:
-        q, k, v = query * scale, key.contiguous(), value.contiguous()
-        out = torch.empty(q.shape, dtype=q.dtype)
-        probabilities = []
-        for i in range(len(q)):
-            scores = torch.bmm(q[i], k[i].transpose(1, 2))
-            if mask is not None:
-                scores.masked_fill_(~mask[i], _MASKED)
-            probabilities.append(scores.softmax(-1))
-            torch.bmm(probabilities[i], v[i], out=out[i])
-        ctx.save_for_backward(q, k, v, *probabilities)
-        ctx.scale = scale
-        return out
-
-    @staticmethod
-    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
-        q, k, v, *probabilities = ctx.saved_tensors
-        g = gradient.contiguous()
-        dq, dk, dv = (torch.empty(x.shape, dtype=x.dtype) for x in (q, k, v))
-        for i, p in enumerate(probabilities):
-            torch.bmm(p.transpose(1, 2), g[i], out=dv[i])
-            dp = torch.bmm(g[i], v[i].transpose(1, 2))
-            ds = torch._softmax_backward_data(dp, p, -1, p.dtype)
-            torch.bmm(ds, k[i], out=dq[i])
-            torch.bmm(ds.transpose(1, 2), q[i], out=dk[i])
-        return dq.mul_(ctx.scale), dk, dv, None, None
-
-
-def _fits(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, dropout: float, is_causal: bool) -> bool:
+def _goes_plainly(query: Tensor, key: Tensor, is_causal: bool) -> bool:
     return (
         query.device.type == "cpu"
         and query.dtype == torch.bfloat16
-        and query.requires_grad
-        and torch.is_grad_enabled()
-        and query.shape == key.shape == value.shape
-        and query.shape[2] <= MAX_TOKENS
-        and dropout == 0
-        and (not is_causal if mask is None else mask.dtype == torch.bool)
-        and has_matrix_instructions()
+        and query.shape == key.shape
+        and query.shape[2] <= MAX_PLAIN
+        and not is_causal
     )
 
 
-def _asks_for_more(options: dict[str, Any]) -> bool:
-    return any(options.get(name) is not None for name in ("softcap", "position_bias", "s_aux"))
+def _plain(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, scaling: float) -> Tensor:
+    scores = torch.matmul(query * scaling, key.transpose(2, 3))
+    if mask is not None:
+        scores = scores.masked_fill(~mask, -torch.inf)
+    return torch.matmul(torch.softmax(scores, dim=-1, dtype=query.dtype), value).transpose(1, 2)
 
 
-AttentionInterface.register(NAME, attention)
-AttentionMaskInterface.register(NAME, sdpa_mask)
+AttentionInterface.register(NAME, window_attention)
+AttentionMaskInterface.register(NAME, lambda *_, **__: None)  # no mask of the whole sequence is ever made

@@ -1,14 +1,14 @@
 """The pretrained model that reads windows: found in an installed package, a folder or the local hub cache.
 
 A package is looked up without being imported, and no code that comes with weights is ever run. All
-dropout is off: on a CPU it pushes attention off its fast kernel and costs more than half the speed, and
-cached features would not be reproducible with it.
+dropout is off: on a CPU it costs more than half the speed, and cached features would not be
+reproducible with it.
 """
 
 import hashlib
 import importlib.metadata
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -40,6 +40,8 @@ class Backbone(nn.Module):
 
     Attributes:
         is_causal: True where a token does not see those after it (found by trying).
+        position_offset: position of a window's first token where many windows go into one call; None where
+            this model reads them one by one (found by trying).
         hidden_size: length of its vectors.
         max_tokens: longest input, None where it has no limit.
         specials: what every window begins and ends with.
@@ -55,7 +57,6 @@ class Backbone(nn.Module):
             if isinstance(module, nn.Dropout):
                 module.p = 0.0
         model.config.use_cache = False
-        attention.install(model)
         self.model = model
         self.tokenizer = tokenizer
         self.name = name
@@ -63,24 +64,27 @@ class Backbone(nn.Module):
         self.max_tokens = _max_tokens(model.config, tokenizer)
         self.specials = _specials(tokenizer, name)
         self.is_causal = not _looks_ahead(model)
+        self.position_offset = _packed_offset(model, self.max_tokens)
         self.tune = "full"
 
-    def forward(self, inputs: Sequence[Chunk]) -> list[Float[Tensor, "windows tokens dim"]]:
-        """Token vectors of each chunk."""
-        if self.tune != "full" or not torch.is_grad_enabled():
-            return [
-                self.model(input_ids=chunk.token_ids, attention_mask=chunk.attention).last_hidden_state
-                for chunk in inputs
+    def forward(self, chunk: Chunk) -> Float[Tensor, "tokens dim"]:
+        """Vectors of all tokens of a chunk."""
+        if self.position_offset is not None:
+            found: Tensor = self.model(
+                input_ids=chunk.token_ids[None],
+                position_ids=chunk.positions[None] + self.position_offset,
+                window_lengths=chunk.lengths,
+                window_masks=chunk.sees,
+            ).last_hidden_state[0]
+            return found
+        windows = torch.split(chunk.token_ids, chunk.lengths)
+        masks = [None] * len(windows) if chunk.sees is None else [mask[None, None] for mask in chunk.sees]
+        return torch.cat(
+            [
+                self.model(input_ids=window[None], attention_mask=mask).last_hidden_state[0]
+                for window, mask in zip(windows, masks, strict=True)
             ]
-        # one look-up for all chunks: the gradient of the whole embedding table is then written once, not once each
-        ids = torch.cat([chunk.token_ids.flatten() for chunk in inputs])
-        parts = self.model.get_input_embeddings()(ids).split([chunk.token_ids.numel() for chunk in inputs])
-        return [
-            self.model(
-                inputs_embeds=part.unflatten(0, tuple(chunk.token_ids.shape)), attention_mask=chunk.attention
-            ).last_hidden_state
-            for chunk, part in zip(inputs, parts, strict=True)
-        ]
+        )
 
     def tokenise(self, texts: list[str]) -> list[list[int]]:
         """Token ids of each text, without special tokens; text that spells one is read as plain text."""
@@ -261,8 +265,7 @@ def _specials(tokenizer: Any, name: str) -> Specials:
             break
     else:
         raise ModelError(f"the tokenizer of backbone '{name}' does not add special tokens around a text. Use another.")
-    pad = next((i for i in (tokenizer.pad_token_id, tokenizer.eos_token_id) if i is not None), 0)
-    return Specials(opening=opening, closing=closing, pad=pad)
+    return Specials(opening=opening, closing=closing)
 
 
 def _looks_ahead(model: Any) -> bool:
@@ -273,6 +276,39 @@ def _looks_ahead(model: Any) -> bool:
         hidden = model(input_ids=ids, attention_mask=torch.ones_like(ids)).last_hidden_state
     model.train(was_training)
     return bool((hidden[0, 0] - hidden[1, 0]).abs().max() > 1e-6)
+
+
+def _packed_offset(model: Any, max_tokens: int | None) -> int | None:
+    """First position at which windows end to end give what each gives alone; None where none does."""
+    usual = model.config._attn_implementation
+    if usual != "sdpa":
+        return None
+    was_training = model.training
+    model.eval()
+    # together longer than the longest input, where that is cheap: a limit on positions is not one on tokens
+    n = max_tokens // 2 + 1 if max_tokens is not None and 6 <= max_tokens <= 1024 else 6
+    windows = [(torch.arange(length) % 50 + 7) % model.config.vocab_size for length in (n, n - 2)]
+    positions = torch.cat([torch.arange(len(window)) for window in windows])[None]
+    lengths = [len(window) for window in windows]
+    padding = getattr(model.config, "pad_token_id", None) or 0
+    found = None
+    with torch.no_grad():
+        alone = torch.cat([model(input_ids=window[None]).last_hidden_state[0] for window in windows])
+        for offset in (0, padding + 1):  # RoBERTa's positions start after its padding id
+            try:
+                model.set_attn_implementation(attention.NAME)
+                together = model(
+                    input_ids=torch.cat(windows)[None], position_ids=positions + offset, window_lengths=lengths
+                ).last_hidden_state[0]
+            except (AttributeError, IndexError, NotImplementedError, RuntimeError, TypeError, ValueError):
+                continue
+            if torch.allclose(together, alone, atol=1e-4, rtol=1e-3):
+                found = offset
+                break
+    if found is None:
+        model.set_attn_implementation(usual)
+    model.train(was_training)
+    return found
 
 
 def _first_line(error: Exception) -> str:

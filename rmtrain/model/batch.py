@@ -14,7 +14,7 @@ from rmtrain.config.model import HeadSettings
 from rmtrain.dataset.batching import Batch
 from rmtrain.dataset.examples import Example, Pair, Value
 from rmtrain.model.chunks import Chunks, make_chunks
-from rmtrain.model.windows import Specials, Windows
+from rmtrain.model.windows import Windows
 
 Vectors = Float32[NDArray[Any], "_ dim"]
 
@@ -57,20 +57,11 @@ class Reading:
     """How windows become backbone calls."""
 
     chunk_tokens: int
-    specials: Specials
     is_causal: bool
     causal: bool
-    longest: int = 0
 
     def chunks(self, items: Sequence[Windows]) -> Chunks:
-        return make_chunks(
-            items,
-            chunk_tokens=self.chunk_tokens,
-            specials=self.specials,
-            is_causal=self.is_causal,
-            causal=self.causal,
-            longest=self.longest,
-        )
+        return make_chunks(items, chunk_tokens=self.chunk_tokens, is_causal=self.is_causal, causal=self.causal)
 
 
 class Collator:

@@ -22,9 +22,11 @@ def embed(backbone: Backbone, chunks: Chunks) -> Float[Tensor, "batch slots dim"
     The prefix vector is that of the first window, so that it never depends on how many follow.
     """
     pooled = []
-    for chunk, hidden in zip(chunks.chunks, backbone(chunks.chunks), strict=True):
+    for chunk in chunks.chunks:
+        hidden = backbone(chunk)
         with torch.autocast(hidden.device.type, enabled=False):
-            pooled.append(torch.bmm(chunk.pool, hidden.float()).flatten(0, 1))
+            windows = torch.split(hidden.float(), chunk.lengths)
+            pooled += [pool @ window for pool, window in zip(chunk.pools, windows, strict=True)]
     nothing = pooled[0].new_zeros(1, pooled[0].shape[-1])
     found: Tensor = torch.cat([*pooled, nothing])[chunks.rows]
     return found

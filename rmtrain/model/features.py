@@ -63,8 +63,7 @@ def features(
     keys = [digest([example.prefix, *example.blocks]) for example in examples]
     found = {} if folder is None else read_shards(folder, set(keys))
     missing = {key: index for index, key in enumerate(keys) if key not in found}
-    # like lengths together, so that little is padding
-    order = sorted(missing.values(), key=lambda index: windows[index].n_tokens)
+    order = sorted(missing.values())
     was_training = model.training
     model.eval()
     model.backbone.to(device)

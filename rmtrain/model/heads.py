@@ -14,9 +14,9 @@ from torch.nn.functional import softplus
 from rmtrain.config.model import HeadSettings
 from rmtrain.errors import ConfigError, unknown
 from rmtrain.model.losses import MIN_GAP, ordinal_log_probabilities
+from rmtrain.model.objectives import OBJECTIVES
 
 LEVELS = ("trajectory", "step")
-OBJECTIVES = ("bce", "ordinal", "bradley_terry")
 
 
 def check_heads(heads: dict[str, HeadSettings]) -> None:

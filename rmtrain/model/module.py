@@ -22,8 +22,7 @@ from rmtrain.errors import ModelError
 from rmtrain.model import losses
 from rmtrain.model.batch import TensorBatch
 from rmtrain.model.encoder import embed
-from rmtrain.model.heads import head_values
-from rmtrain.model.metrics import (
+from rmtrain.model.evaluation.metrics import (
     Figure,
     constant_bce,
     constant_ordinal,
@@ -31,6 +30,7 @@ from rmtrain.model.metrics import (
     pair_accuracy,
     quadratic_kappa,
 )
+from rmtrain.model.heads import head_values
 from rmtrain.model.network import RewardNetwork
 from rmtrain.schedule import check_schedule, loss_weights
 
@@ -58,7 +58,7 @@ class TrainingModule(pl.LightningModule):
     Args:
         model: trained in place. Its backbone is part of this module only where it is trained.
         settings: epochs, learning rates, seed.
-        amounts: head name to its labels in an epoch, or the sum of its pair weights.
+        amounts: head name to its labels in an epoch on average, or the sum of its pair weights.
         n_batches: batches in an epoch, > 0.
     """
 

@@ -122,13 +122,7 @@ def make_reading(model: RewardNetwork, chunk_tokens: int) -> Reading:
     """
     if chunk_tokens < 1:
         raise ConfigError(f"trainer.chunk_tokens is {chunk_tokens}. Expected a number of tokens > 0.")
-    return Reading(
-        chunk_tokens=chunk_tokens,
-        specials=model.backbone.specials,
-        is_causal=model.backbone.is_causal,
-        causal=model.card.encoder.causal,
-        longest=model.card.encoder.window_tokens,
-    )
+    return Reading(chunk_tokens=chunk_tokens, is_causal=model.backbone.is_causal, causal=model.card.encoder.causal)
 
 
 def _prediction(model: RewardNetwork, item: Windows, logits: dict[str, torch.Tensor], position: int) -> Prediction:

@@ -48,7 +48,7 @@ class Fitted:
         best_epoch: the epoch whose weights it has, by `val_criterion`; the last one without validation.
         notes: sentences for the report.
         cuts: what was cut to fit, over training and validation.
-        n_tokens: tokens of one epoch, special tokens and repeated prefixes included.
+        n_tokens: tokens of one pass, special tokens and repeated prefixes included.
         n_batches: batches of one epoch.
     """
 
@@ -106,7 +106,8 @@ def fit(
         loaders.append(loader)
         cuts += part_cuts
         n_tokens += part_tokens if moves else 0
-    module = TrainingModule(model, settings, check.amounts, len(loaders[0]))
+    amounts = {name: amount / settings.epochs_per_pass for name, amount in check.amounts.items()}
+    module = TrainingModule(model, settings, amounts, len(loaders[0]))
     each_epoch: dict[str, Any] = {"save_on_train_epoch_end": True, "enable_version_counter": False}
     best = ModelCheckpoint(folder, "best", monitor=CRITERION, **each_epoch)
     ends: list[pl.Callback] = [ModelCheckpoint(folder, "last", **each_epoch)]
@@ -172,6 +173,7 @@ def _loader(
         budget=settings.batch_tokens,
         seed=settings.seed,
         epochs=settings.epochs if moves else 1,
+        epochs_per_pass=settings.epochs_per_pass if moves else 1,
         shuffle=moves,
     )
     collate = Collator(part.examples, pairs, model.card.heads, inputs, reading)
@@ -189,7 +191,7 @@ def _device(accelerator: str) -> torch.device:
 
 
 def _check_trainer(settings: TrainerSettings) -> None:
-    for field in ("epochs", "batch_tokens", "chunk_tokens", "accumulate"):
+    for field in ("epochs", "epochs_per_pass", "batch_tokens", "chunk_tokens", "accumulate"):
         if getattr(settings, field) < 1:
             raise ConfigError(f"trainer.{field} is {getattr(settings, field)}. Expected a whole number > 0.")
     if settings.precision not in PRECISIONS:

@@ -23,11 +23,10 @@ Tokenise = Callable[[list[str]], list[list[int]]]
 
 @dataclass(frozen=True)
 class Specials:
-    """Token ids that every window begins and ends with, and the id that pads."""
+    """Token ids that every window begins and ends with."""
 
     opening: tuple[int, ...]
     closing: tuple[int, ...]
-    pad: int
 
     def __len__(self) -> int:
         return len(self.opening) + len(self.closing)

@@ -13,8 +13,8 @@ from rmtrain.config.compose import compose
 from rmtrain.config.jobs import TrainSettings
 from rmtrain.dataset.store import load
 from rmtrain.jobs.embedded import embedded_dataset
+from rmtrain.model.evaluation.table import head_table
 from rmtrain.model.network import new_model
-from rmtrain.model.score_table import head_table
 from rmtrain.model.train import LabelledSet, fit
 
 KINDS = ("phased", "fixed", "uncertainty")

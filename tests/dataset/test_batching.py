@@ -18,16 +18,22 @@ def problems(draw: st.DrawFn) -> tuple[list[int], list[tuple[int, int]], int]:
     return tokens, pairs, draw(st.integers(10, 200))
 
 
-@given(problem=problems(), seed=st.integers(0, 3))
+@given(problem=problems(), seed=st.integers(0, 3), parts=st.integers(1, 3))
 @settings(max_examples=150, deadline=None)
-def test_every_label_and_pair_counts_once_an_epoch(
-    problem: tuple[list[int], list[tuple[int, int]], int], seed: int
+def test_every_label_and_pair_counts_once_a_pass(
+    problem: tuple[list[int], list[tuple[int, int]], int], seed: int, parts: int
 ) -> None:
     tokens, pairs, budget = problem
-    plan = BatchPlan(tokens, pairs, budget=budget, seed=seed, epochs=3)
-    for epoch in range(3):
-        batches = plan.epoch(epoch)
-        assert len(batches) == len(plan)
+    try:
+        plan = BatchPlan(tokens, pairs, budget=budget, seed=seed, epochs=3 * parts, epochs_per_pass=parts)
+    except DataError:
+        assert parts > 1
+        assert len(tokens) < parts * len(BatchPlan(tokens, pairs, budget=budget)) + parts
+        return
+    for number in range(3):
+        epochs = [plan.epoch(number * parts + part) for part in range(parts)]
+        assert [len(epoch) for epoch in epochs] == [len(plan)] * parts
+        batches = [batch for epoch in epochs for batch in epoch]
         labels: Counter[int] = Counter()
         held: Counter[int] = Counter()
         for batch in batches:

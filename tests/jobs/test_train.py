@@ -12,7 +12,6 @@ from rmtrain.dataset.store import Dataset, load
 from rmtrain.errors import ConfigError, DataError, ModelError
 from rmtrain.jobs.train import _dataset, _leave_out
 from rmtrain.model.checkpoint import load_model
-from rmtrain.model.evaluate import SHORT
 from rmtrain.trajectories.schema import SPLITS
 
 HEADS = ["correctness", "tool_efficiency", "step_quality", "consistency"]
@@ -70,9 +69,10 @@ def test_the_run_is_in_mlflow_whole(flow, trained):
     assert run.info.run_name == "train"
     assert run.data.params["dataset"] == trained.figures["dataset_digest"]
     assert run.inputs.dataset_inputs[0].dataset.digest == trained.figures["dataset_digest"]
+    keys = {objective.measure: objective.key for objective in OBJECTIVES.values()}
     for head in HEADS:
         row = trained.figures["heads"][head]
-        assert run.data.metrics[f"test_{SHORT[row['measure']]}/{head}"] == pytest.approx(row["model"])
+        assert run.data.metrics[f"test_{keys[row['measure']]}/{head}"] == pytest.approx(row["model"])
         assert run.data.metrics[f"test_way/{head}"] == pytest.approx(row["way_model"])
         curve = sorted(api.get_metric_history(run_id, f"train_loss/{head}"), key=lambda point: point.step)
         assert [point.value for point in curve] == pytest.approx(

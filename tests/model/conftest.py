@@ -8,7 +8,15 @@ import pytest
 import torch
 from hypothesis import settings
 from tokenizers import Tokenizer, models, pre_tokenizers, processors
-from transformers import BertConfig, BertModel, LlamaConfig, LlamaModel, PreTrainedTokenizerFast
+from transformers import (
+    BertConfig,
+    BertModel,
+    LlamaConfig,
+    LlamaModel,
+    PreTrainedTokenizerFast,
+    RobertaConfig,
+    RobertaModel,
+)
 
 from rmtrain.config.model import (
     BackboneSettings,
@@ -65,6 +73,27 @@ def bert_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         initializer_range=0.2,
     )
     BertModel(config).save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def roberta_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A random encoder whose positions start after its padding id."""
+    folder = tmp_path_factory.mktemp("roberta")
+    tokenizer = _tokenizer("[CLS]", "[SEP]")
+    torch.manual_seed(0)
+    config = RobertaConfig(
+        vocab_size=len(tokenizer),
+        hidden_size=32,
+        num_hidden_layers=2,
+        num_attention_heads=4,
+        intermediate_size=64,
+        max_position_embeddings=130,
+        pad_token_id=1,
+        initializer_range=0.2,
+    )
+    RobertaModel(config).save_pretrained(folder)
     tokenizer.save_pretrained(folder)
     return folder
 

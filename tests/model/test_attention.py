@@ -1,47 +1,80 @@
+"""Attention inside windows that lie end to end: by its definition, and near it in bf16."""
+
 from collections.abc import Callable
 
 import pytest
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from rmtrain.model import attention
-from rmtrain.model.attention import WindowAttention
+from rmtrain.model.attention import window_attention
 from rmtrain.model.encoder import embed
 from rmtrain.model.network import RewardNetwork
 from rmtrain.model.predict import make_reading
 from rmtrain.model.train import LabelledSet
 
-
-def plain(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, scale: float) -> Tensor:
-    scores = scale * q @ k.transpose(-1, -2)
-    if mask is not None:
-        scores = scores.masked_fill(~mask, -torch.inf)
-    return scores.softmax(-1) @ v
+LENGTHS = [5, 1, 9]
 
 
-@pytest.mark.parametrize("masked", [False, True])
-def test_values_and_gradients_are_those_of_the_definition(masked: bool) -> None:
+class Layer(nn.Module):
+    """What asks for attention: three query heads share a head of keys and values."""
+
+    def __init__(self, is_causal: bool, groups: int) -> None:
+        super().__init__()
+        self.is_causal = is_causal
+        self.num_key_value_groups = groups
+
+
+def defined(q: Tensor, k: Tensor, v: Tensor, seen: Tensor) -> Tensor:
+    """softmax(q k' / sqrt(dim)) v over the whole sequence, where `seen`."""
+    groups = q.shape[1] // k.shape[1]
+    k, v = (x.repeat_interleave(groups, dim=1) for x in (k, v))
+    scores = (q @ k.transpose(2, 3)) * q.shape[-1] ** -0.5
+    return (scores.masked_fill(~seen, -torch.inf).softmax(-1) @ v).transpose(1, 2)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+@pytest.mark.parametrize("kv_heads", [6, 2])
+@pytest.mark.parametrize("kind", ["all", "causal", "masked"])
+def test_no_window_sees_another(kind: str, kv_heads: int, dtype: torch.dtype) -> None:
     torch.manual_seed(0)
-    mask = (torch.arange(7) < torch.tensor([7, 4])[:, None])[:, None, None, :].expand(2, 1, 7, 7) if masked else None
-    one = [torch.randn(2, 7, 3, 8).transpose(1, 2).requires_grad_() for _ in range(3)]
-    other = [x.detach().clone().requires_grad_() for x in one]
-    gradient = torch.randn(2, 3, 7, 8)
-    found = WindowAttention.apply(*one, mask, 0.3)
-    expected = plain(*other, mask, 0.3)
-    torch.testing.assert_close(found, expected)
-    for a, b in zip(
-        torch.autograd.grad(found, one, gradient), torch.autograd.grad(expected, other, gradient), strict=True
-    ):
-        torch.testing.assert_close(a, b)
+    n = sum(LENGTHS)
+    q, k, v = (torch.randn(1, heads, n, 8, dtype=dtype).requires_grad_() for heads in (6, kv_heads, kv_heads))
+    window = torch.repeat_interleave(torch.arange(3), torch.tensor(LENGTHS))
+    seen = window[:, None] == window[None, :]
+    masks = None
+    if kind == "causal":
+        seen &= torch.ones(n, n).tril().bool()
+    elif kind == "masked":
+        masks = [torch.rand(length, length) > 0.5 for length in LENGTHS]
+        masks = [mask | torch.eye(len(mask)).bool() for mask in masks]
+        seen &= torch.block_diag(*masks).bool()
+    found, _ = window_attention(
+        Layer(kind == "causal", 6 // kv_heads), q, k, v, None, window_lengths=LENGTHS, window_masks=masks
+    )
+    wide = [x.detach().float().requires_grad_() for x in (q, k, v)]
+    expected = defined(*wide, seen)
+    close = {"atol": 1e-5, "rtol": 1e-4} if dtype == torch.float32 else {"atol": 3e-2, "rtol": 3e-2}
+    torch.testing.assert_close(found.float(), expected, **close)
+    gradient = torch.randn_like(expected)
+    one = torch.autograd.grad(found, (q, k, v), gradient.to(dtype))
+    for a, b in zip(one, torch.autograd.grad(expected, wide, gradient), strict=True):
+        torch.testing.assert_close(
+            a.float(), b, **({"atol": 1e-4, "rtol": 1e-3} if dtype == torch.float32 else {"atol": 0.1, "rtol": 0.1})
+        )
 
 
-@pytest.fixture
-def gradients(
-    build: Callable[..., RewardNetwork], labelled: Callable[..., LabelledSet]
-) -> Callable[[bool], dict[str, Tensor]]:
-    """Backbone gradients of one batch, in bf16 or not."""
+@pytest.mark.parametrize("wish", attention.REFUSED)
+def test_what_would_change_what_is_seen_is_refused(wish: str) -> None:
+    q = torch.randn(1, 2, 3, 4)
+    with pytest.raises(ValueError, match="Layer"):
+        window_attention(Layer(False, 1), q, q, q, None, window_lengths=[3], **{wish: 2})
 
-    def run(bf16: bool) -> dict[str, Tensor]:
+
+def test_a_backbone_in_bf16_is_as_near_to_fp32_as_with_the_usual_kernel(
+    build: Callable[..., RewardNetwork], labelled: Callable[..., LabelledSet], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def gradients(bf16: bool) -> dict[str, Tensor]:
         model = build(tune="full")
         windows = model.windows(list(labelled(6).examples))
         with torch.autocast("cpu", dtype=torch.bfloat16, enabled=bf16):
@@ -49,31 +82,10 @@ def gradients(
         vectors.pow(3).mean().backward()
         return {name: p.grad.clone() for name, p in model.backbone.named_parameters() if p.grad is not None}
 
-    return run
-
-
-def test_a_backbone_trains_through_it_in_bf16_only(
-    gradients: Callable[[bool], dict[str, Tensor]], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    used: list[torch.dtype] = []
-    apply = WindowAttention.apply
-
-    def count(query: Tensor, *rest: object) -> Tensor:
-        used.append(query.dtype)
-        found: Tensor = apply(query, *rest)
-        return found
-
-    monkeypatch.setattr(attention, "has_matrix_instructions", lambda: True)
-    monkeypatch.setattr(WindowAttention, "apply", count)
-    exact = gradients(False)
-    assert not used
-    half = gradients(True)
-    assert set(used) == {torch.bfloat16}
-    n_used = len(used)
-    monkeypatch.setattr(attention, "has_matrix_instructions", lambda: False)
+    exact, half = gradients(False), gradients(True)
+    monkeypatch.setattr(attention, "MAX_PLAIN", 0)
     usual = gradients(True)
-    assert len(used) == n_used
+    assert any(not torch.equal(half[name], usual[name]) for name in half), "both ways are the same"
     for name, expected in exact.items():
         scale = expected.abs().max()
-        # as near to fp32 as the usual kernel is, give or take rounding
         assert (half[name] - expected).abs().max() <= 0.05 * scale + 2 * (usual[name] - expected).abs().max(), name

@@ -5,9 +5,8 @@ from rmtrain.config.model import HeadSettings
 from rmtrain.dataset.batching import Batch
 from rmtrain.dataset.examples import Example, Pair
 from rmtrain.model.batch import Collator, Reading, label_tensors, labels_of
-from rmtrain.model.windows import Specials
 
-READING = Reading(chunk_tokens=64, specials=Specials((1,), (2,), 0), is_causal=False, causal=False)
+READING = Reading(chunk_tokens=64, is_causal=False, causal=False)
 BCE = HeadSettings()
 STEP_BCE = HeadSettings(level="step")
 STEP_ORDINAL = HeadSettings(level="step", objective="ordinal", classes=3)

@@ -7,7 +7,7 @@ from rmtrain.dataset.examples import Example
 from rmtrain.errors import ConfigError, DataError
 from rmtrain.model.windows import Cuts, Specials, check_windows, cut_middle, make_windows, pack
 
-SPECIALS = Specials(opening=(1,), closing=(2,), pad=0)
+SPECIALS = Specials(opening=(1,), closing=(2,))
 
 
 def settings(window: int = 12, prefix: int = 3, block: int = 5) -> EncoderSettings:

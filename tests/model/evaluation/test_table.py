@@ -6,11 +6,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import rmtrain.model.score_table as score_table
+import rmtrain.model.evaluation.table as score_table
 from rmtrain.dataset.build import SplitData
 from rmtrain.dataset.store import Dataset
+from rmtrain.model.evaluation.table import as_values, head_table
 from rmtrain.model.predict import predict
-from rmtrain.model.score_table import as_values, head_table
 
 QUALITY = {"bad": 0.0, "fair": 1.0, "good": 2.0}
 
@@ -76,7 +76,7 @@ def test_cuts_come_from_validation_only(build, dataset, trainer, monkeypatch):
     monkeypatch.setattr(score_table, "choose_cuts", watch)
     head_table(build(), dataset, trainer, baselines=True)
     validation = dataset.splits["validation"].examples
-    assert len(seen) == 5  # model, chance, majority, tfidf, ceiling
+    assert len(seen) == 4  # model, majority, tfidf, ceiling
     for names, lengths in seen:
         assert names == [one.trajectory_id for one in validation]
         assert set(lengths.values()) == {len(validation)}

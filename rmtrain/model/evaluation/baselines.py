@@ -38,25 +38,23 @@ def unit_labels(name: str, head: HeadSettings, example: Example) -> list[Value]:
     return [example.trajectory_labels.get(name)]
 
 
-def constants(
-    heads: Mapping[str, HeadSettings], train: Sequence[Example], test: Sequence[Example]
-) -> tuple[Values, Values]:
-    """The best constant (mean label) and the commonest label of training, for every unit of `test`.
+def majority(heads: Mapping[str, HeadSettings], train: Sequence[Example], test: Sequence[Example]) -> Values:
+    """The commonest label of training, for every unit of `test`; a head without labels has no values.
 
-    Returns:
-        (chance, majority); a Bradley-Terry head gets 0 everywhere, which orders nothing.
+    A Bradley-Terry head gets 0 everywhere, which orders nothing.
     """
-    chance: Values = {}
-    majority: Values = {}
+    values: Values = {}
     for name, head in heads.items():
         labels = [expected(label) for example in train for label in unit_labels(name, head, example)]
         known = [label for label in labels if label is not None]
-        mean = float(np.mean(known)) if known else 0.0
-        mode = Counter(round(label, 2) for label in known).most_common(1)[0][0] if known else 0.0
-        sizes = [len(example.blocks) if head.level == "step" else 1 for example in test]
-        chance[name] = [np.full(size, mean) for size in sizes]
-        majority[name] = [np.full(size, mode) for size in sizes]
-    return chance, majority
+        if head.objective == "bradley_terry":
+            mode = 0.0
+        elif known:
+            mode = Counter(round(label, 2) for label in known).most_common(1)[0][0]
+        else:
+            continue
+        values[name] = [np.full(len(example.blocks) if head.level == "step" else 1, mode) for example in test]
+    return values
 
 
 def tfidf(

@@ -6,8 +6,8 @@ import numpy as np
 
 from rmtrain.config.model import TrainerSettings
 from rmtrain.dataset.store import Dataset
-from rmtrain.model import baselines as simple
-from rmtrain.model.evaluate import HeadRow, choose_cuts, figures, table, true_values
+from rmtrain.model.evaluation import baselines as simple
+from rmtrain.model.evaluation.figures import HeadRow, choose_cuts, figures, table, true_values
 from rmtrain.model.network import RewardNetwork
 from rmtrain.model.predict import Predictions, predict
 
@@ -42,7 +42,7 @@ def head_table(
     )
     columns = {"model": as_values(model, found)}
     if baselines:
-        columns["chance"], columns["majority"] = simple.constants(heads, train.examples, examples)
+        columns["majority"] = simple.majority(heads, train.examples, examples)
         columns["tfidf"] = simple.tfidf(
             heads, train.examples, train.pairs, validation.examples, validation.pairs, examples, settings.seed
         )

@@ -5,9 +5,8 @@ from typing import Any
 
 from rmtrain.config.model import HeadSettings
 from rmtrain.model.module import Epoch
+from rmtrain.model.objectives import OBJECTIVES
 
-FIGURES = {"bce": "val_r2", "ordinal": "val_kappa", "bradley_terry": "val_accuracy"}
-FLOORS = {"bce": 0.0, "ordinal": 0.0, "bradley_terry": 0.5}
 SHARE = 0.95
 
 
@@ -18,7 +17,7 @@ def converged_epochs(heads: Mapping[str, HeadSettings], history: Sequence[Epoch]
     """
     found: dict[str, int | None] = {}
     for name, head in heads.items():
-        floor = FLOORS[head.objective]
+        floor = OBJECTIVES[head.objective].chance
         gains = [
             (epoch.epoch + 1, value - floor)
             for epoch in history
@@ -31,7 +30,7 @@ def converged_epochs(heads: Mapping[str, HeadSettings], history: Sequence[Epoch]
 
 def curve_value(name: str, head: HeadSettings, epoch: Epoch) -> float | None:
     """A head's validation figure in one epoch, None where it has none."""
-    return epoch.values.get(f"{FIGURES[head.objective]}/{name}")
+    return epoch.values.get(f"val_{OBJECTIVES[head.objective].key}/{name}")
 
 
 def draw_convergence(heads: Mapping[str, HeadSettings], history: Sequence[Epoch]) -> Any:
@@ -54,8 +53,8 @@ def draw_convergence(heads: Mapping[str, HeadSettings], history: Sequence[Epoch]
         panel.set_title(name)
         panel.set_xlabel("epoch")
         panel.xaxis.get_major_locator().set_params(integer=True)
-        panel.set_ylabel(FIGURES[head.objective])
-        panel.axhline(FLOORS[head.objective], color="0.7", linewidth=1, linestyle=":")
+        panel.set_ylabel(OBJECTIVES[head.objective].measure)
+        panel.axhline(OBJECTIVES[head.objective].chance, color="0.7", linewidth=1, linestyle=":")
         if points:
             panel.plot(*zip(*points, strict=True), marker="o", color="tab:blue")
         epoch = converged[name]

@@ -12,16 +12,9 @@ import numpy as np
 
 from rmtrain.config.model import HeadSettings
 from rmtrain.dataset.examples import Example, Pair
-from rmtrain.model.baselines import Array, Values, expected, unit_labels
-from rmtrain.model.metrics import Figure, explained_share, pair_accuracy, quadratic_kappa
-
-CHANCE = {"bce": 0.0, "ordinal": 0.0, "bradley_terry": 0.5}
-"""What the best constant gets in each objective's figure."""
-
-MEASURES = {"bce": "explained share", "ordinal": "quadratic kappa", "bradley_terry": "pair accuracy"}
-
-SHORT = {"explained share": "r2", "quadratic kappa": "kappa", "pair accuracy": "accuracy"}
-"""The measures' names in metric keys."""
+from rmtrain.model.evaluation.baselines import Array, Values, expected, unit_labels
+from rmtrain.model.evaluation.metrics import Figure, explained_share, pair_accuracy, quadratic_kappa
+from rmtrain.model.objectives import OBJECTIVES
 
 Cuts = dict[str, tuple[float, ...]]
 
@@ -138,9 +131,9 @@ def table(heads: Mapping[str, HeadSettings], found: Mapping[str, Mapping[str, Fi
     return [
         HeadRow(
             head=name,
-            measure=MEASURES[head.objective],
+            measure=OBJECTIVES[head.objective].measure,
             n=found["model"][name].n if name in found.get("model", {}) else 0,
-            chance=CHANCE[head.objective],
+            chance=OBJECTIVES[head.objective].chance,
             majority=value("majority", name),
             tfidf=value("tfidf", name),
             model=value("model", name),

@@ -3,8 +3,9 @@
 import pytest
 
 from rmtrain.config.model import HeadSettings
-from rmtrain.model.convergence import converged_epochs, curve_value, draw_convergence
+from rmtrain.model.evaluation.convergence import converged_epochs, curve_value, draw_convergence
 from rmtrain.model.module import Epoch
+from rmtrain.model.objectives import OBJECTIVES
 
 HEADS = {
     "correctness": HeadSettings(),
@@ -58,7 +59,7 @@ def test_one_panel_per_head_with_its_curve_weight_and_epoch(tmp_path):
     drawn = draw_convergence(HEADS, history(correctness=[0.1, 0.8], step_quality=[None, None], consistency=[0.6, 0.7]))
     panels = [axes for axes in drawn.axes if axes.get_title()]
     assert [axes.get_title() for axes in panels] == list(HEADS)
-    assert [axes.get_ylabel() for axes in panels] == list(KEYS.values())
+    assert [axes.get_ylabel() for axes in panels] == [OBJECTIVES[head.objective].measure for head in HEADS.values()]
     curve = next(line for line in panels[0].lines if line.get_marker() == "o")
     assert curve.get_xydata().tolist() == [[1, 0.1], [2, 0.8]]
     assert [text.get_text() for text in panels[0].texts] == [" 95 % at 2"]

@@ -5,8 +5,8 @@ import pytest
 
 from rmtrain.config.model import HeadSettings
 from rmtrain.dataset.examples import Example, Pair
-from rmtrain.model.baselines import constants, expected, tfidf, unit_labels
-from rmtrain.model.evaluate import choose_cuts, figures
+from rmtrain.model.evaluation.baselines import expected, majority, tfidf, unit_labels
+from rmtrain.model.evaluation.figures import choose_cuts, figures
 
 HEADS = {
     "correctness": HeadSettings(),
@@ -55,26 +55,25 @@ def test_units_are_trajectories_or_steps_and_absent_stays_absent():
     assert unit_labels("correctness", HEADS["correctness"], bare) == [None]
 
 
-def test_constants_are_the_mean_and_the_commonest_label():
+def test_majority_is_the_commonest_label():
     train = [example("a", [2, 2], 1.0), example("b", [0], 0.5), example("c", [2], 0.5), example("d", [1], said=False)]
-    chance, majority = constants(HEADS, train, [example("t", [0, 0, 0]), example("u", [1])])
-    # correctness (1 + 0.5 + 0.5) / 3; steps (1 + 1 + 0 + 1) / 4; what was not said counts nowhere
-    assert [row.tolist() for row in chance["correctness"]] == [[pytest.approx(2 / 3)]] * 2
-    assert [row.tolist() for row in chance["step_quality"]] == [[0.75] * 3, [0.75]]
-    assert [row.tolist() for row in majority["correctness"]] == [[0.5]] * 2
-    assert [row.tolist() for row in majority["step_quality"]] == [[1.0] * 3, [1.0]]
-    assert [row.tolist() for row in chance["consistency"]] == [[0.0]] * 2
+    values = majority(HEADS, train, [example("t", [0, 0, 0]), example("u", [1])])
+    assert [row.tolist() for row in values["correctness"]] == [[0.5]] * 2
+    assert [row.tolist() for row in values["step_quality"]] == [[1.0] * 3, [1.0]]
+    assert [row.tolist() for row in values["consistency"]] == [[0.0]] * 2
 
 
-def test_constants_get_exactly_the_figures_of_chance():
+def test_a_head_without_labels_has_no_majority():
+    assert "correctness" not in majority(HEADS, [example("a", [1], said=False)], [example("t", [0])])
+
+
+def test_majority_orders_nothing():
     examples, pairs = easy("t")
-    for values in constants(HEADS, examples, examples):
-        found = figures(HEADS, values, examples, pairs, choose_cuts(HEADS, values, examples))
-        assert found["step_quality"].value == 0.0
-        assert found["consistency"].value == 0.5
-        assert found["correctness"].value <= 0.0
-    chance, _ = constants(HEADS, examples, examples)
-    assert figures(HEADS, chance, examples, pairs, {"step_quality": (0.25, 0.75)})["correctness"].value == 0.0
+    values = majority(HEADS, examples, examples)
+    found = figures(HEADS, values, examples, pairs, choose_cuts(HEADS, values, examples))
+    assert found["step_quality"].value == 0.0
+    assert found["consistency"].value == 0.5
+    assert found["correctness"].value <= 0.0
 
 
 def test_words_separate_what_words_tell_apart():
