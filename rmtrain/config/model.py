@@ -54,6 +54,8 @@ class HeadSettings:
     """bce (a value in [0, 1]) | ordinal (ordered classes) | bradley_terry (pairs; trajectory level only)."""
     classes: int = 3
     """Number of ordered classes, for ordinal."""
+    class_names: list[str] | None = None
+    """Their names, lowest first; None names none."""
     early: float = 1.0
     """Relative loss weight at the start of training, > 0."""
     late: float = 1.0
@@ -100,8 +102,9 @@ class TrainerSettings:
     """Largest gradient norm."""
     patience: int = 0
     """Epochs without improvement before stopping early; 0 never stops."""
-    precision: str = "bf16-mixed"
-    """Lightning's precision; losses are computed in fp32 whatever it is."""
+    precision: str = "auto"
+    """auto (bf16-mixed where the hardware multiplies it, else 32-true) | bf16-mixed | 16-mixed | 32-true.
+    Losses are computed in fp32 whatever it is."""
     accelerator: str = "auto"
     """Lightning's accelerator."""
     devices: int = 1

@@ -7,7 +7,7 @@ from rmtrain.config.jobs import BuildSettings
 from rmtrain.dataset.build import build
 from rmtrain.dataset.store import save
 from rmtrain.errors import DataError
-from rmtrain.jobs.inputs import existing, trajectories_of
+from rmtrain.jobs.inputs import command, existing, trajectories_of
 from rmtrain.jobs.progress import progress
 from rmtrain.jobs.report import Report, next_command, table
 from rmtrain.labels.aggregate import Labels, aggregate
@@ -22,7 +22,7 @@ from rmtrain.world.truth import Truth
 def run(settings: BuildSettings, folder: Path) -> Report:
     """Give every trajectory its labels and its split, and write them as Arrow tables."""
     source = trajectories_of(settings, settings.trajectories)
-    verdicts = existing(settings.verdicts, "verdicts", "python -m rmtrain job=verify")
+    verdicts = existing(settings.verdicts, "verdicts", command(settings, "verify"))
     labels = _labels(settings, source)
     truths = {truth.trajectory_id: truth for truth in _optional(source.parent / "truth.jsonl")}
     options = RenderOptions(markers=settings.encoder.markers)
@@ -38,7 +38,7 @@ def run(settings: BuildSettings, folder: Path) -> Report:
     if built.dropped["verdicts on a trajectory that is not here"]:
         raise DataError(
             f"{verdicts} judges trajectories that are not in {source}: it was made from others. "
-            "Judge these: python -m rmtrain job=verify"
+            f"Judge these: {command(settings, 'verify')}"
         )
     dataset = folder / "dataset"
     meta = save(built, settings.heads, options, dataset)
@@ -73,9 +73,7 @@ def _labels(settings: BuildSettings, source: Path) -> Labels:
     """Labels from the file that is named, else from the one beside the trajectories, else none."""
     beside = source.parent / "annotations.jsonl"
     if settings.annotations is not None:
-        return aggregate(
-            read(existing(settings.annotations, "annotations", "python -m rmtrain job=simulate"), ANNOTATION)
-        )
+        return aggregate(read(existing(settings.annotations, "annotations", command(settings, "simulate")), ANNOTATION))
     return aggregate(read(beside, ANNOTATION)) if beside.is_file() else Labels()
 
 

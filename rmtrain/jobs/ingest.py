@@ -1,14 +1,14 @@
 """job=ingest: a log → ``trajectories.jsonl``, and ``quarantine.jsonl`` with the rows that could not be read."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 
 from rmtrain.config.jobs import IngestSettings
+from rmtrain.jobs.inputs import log_warnings, read_log
 from rmtrain.jobs.progress import progress
 from rmtrain.jobs.report import Report, next_command
 from rmtrain.trajectories.importers.base import BadRow, IngestCounts
-from rmtrain.trajectories.importers.ingest import ingest
 from rmtrain.trajectories.schema import Trajectory
 from rmtrain.trajectories.store import read, write
 from rmtrain.trajectories.summary import Summary, summarise
@@ -18,8 +18,7 @@ def run(settings: IngestSettings, folder: Path) -> Report:
     """Read the log, write what became of each row, count."""
     counts, bad = IngestCounts(), list[BadRow]()
     trajectories, quarantine = folder / "trajectories.jsonl", folder / "quarantine.jsonl"
-    rows = progress(ingest(settings.source, counts), "ingest", "row")
-    write(trajectories, _good(rows, bad))
+    write(trajectories, progress(read_log(settings.source, counts, bad), "ingest", "trajectory"))
     write(quarantine, bad)
     summary = summarise(read(trajectories, Trajectory))
     return Report(
@@ -33,14 +32,6 @@ def run(settings: IngestSettings, folder: Path) -> Report:
     )
 
 
-def _good(rows: Iterable[Trajectory | BadRow], bad: list[BadRow]) -> Iterator[Trajectory]:
-    for row in rows:
-        if isinstance(row, BadRow):
-            bad.append(row)
-        else:
-            yield row
-
-
 def _lines(summary: Summary) -> list[str]:
     low, middle, high = summary.steps.smallest, summary.steps.median, summary.steps.largest
     lines = [f"  {summary.n_tasks:,} tasks, {summary.n_calls:,} calls, {low} to {high} steps (median {middle:g})"]
@@ -51,9 +42,6 @@ def _lines(summary: Summary) -> list[str]:
 
 
 def _warnings(counts: IngestCounts, bad: list[BadRow], summary: Summary) -> Iterator[str]:
-    if bad:
-        yield f"{len(bad):,} of {counts.rows:,} rows could not be read and are in quarantine, the first: {bad[0]}"
-    if counts.skipped:
-        yield f"{len(counts.skipped):,} files were skipped, the first: {counts.skipped[0]}"
+    yield from log_warnings(counts, bad)
     if summary.n_unparseable_calls:
         yield f"the arguments of {summary.n_unparseable_calls:,} calls are no JSON object; they are kept as text"

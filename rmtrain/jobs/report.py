@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from rmtrain.config.jobs import JobSettings
+from rmtrain.jobs.inputs import command
 from rmtrain.trajectories.schema import digest
 
 REPORT_VERSION = "rmtrain.report/1"
@@ -110,11 +111,7 @@ def next_command(settings: JobSettings, job: str, folder: Path, **inputs: Path) 
         inputs: setting to file; named in the command only where `folder` is not the usual place, in which the
             next job looks by itself.
     """
-    words = ["python -m rmtrain", f"job={job}"]
-    if settings.corpus != "main":
-        words.append(f"corpus={settings.corpus}")
-    if settings.paths.runs != "runs":
-        words.append(f"paths.runs={shlex.quote(settings.paths.runs)}")
+    words = [command(settings, job)]
     if job == "train":
         words.append("dataset=folder")  # it would train on the embedded corpus otherwise
         inputs = {f"{name}.path": path for name, path in inputs.items()}

@@ -1,17 +1,16 @@
 """job=score: a reward model and trajectories → ``rewards.jsonl``, every head's value on each."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from rmtrain.config.jobs import ScoreSettings
 from rmtrain.errors import ConfigError
-from rmtrain.jobs.inputs import trajectories_of
+from rmtrain.jobs.inputs import log_warnings, read_log, trajectories_of
 from rmtrain.jobs.progress import progress
 from rmtrain.jobs.report import Report, table
 from rmtrain.reward.scorer import RewardBreakdown, RewardModel
 from rmtrain.trajectories.importers.base import BadRow, IngestCounts
-from rmtrain.trajectories.importers.ingest import ingest
 from rmtrain.trajectories.schema import Trajectory
 from rmtrain.trajectories.store import read, write
 
@@ -21,10 +20,10 @@ def run(settings: ScoreSettings, folder: Path) -> Report:
     if settings.input is not None and settings.source is not None:
         raise ConfigError("input and source both say what to score. Give input=FILE of trajectories, or source=…")
     model = RewardModel.load(settings.model)
-    bad: list[BadRow] = []
+    counts, bad = IngestCounts(), list[BadRow]()
     rewards = folder / "rewards.jsonl" if settings.output is None else Path(settings.output)
     totals = _Totals()
-    write(rewards, totals.watch(model.stream(progress(_trajectories(settings, bad), "score", "trajectory"))))
+    write(rewards, totals.watch(model.stream(progress(_trajectories(settings, counts, bad), "score", "trajectory"))))
     quarantine = folder / "quarantine.jsonl"
     if settings.source is not None:
         write(quarantine, bad)
@@ -35,28 +34,21 @@ def run(settings: ScoreSettings, folder: Path) -> Report:
         figures={
             "mean": totals.means(),
             "cut_tokens": totals.n_cut_tokens,
-            "bad_rows": len(bad),
             "model": model.model_id,
+            **({"ingest": asdict(counts)} if settings.source is not None else {}),
         },
         lines=table(["head", "mean value"], [[name, mean] for name, mean in totals.means().items()]),
-        warnings=list(_warnings(bad, totals)),
+        warnings=[*log_warnings(counts, bad), *_cut(totals)],
     )
 
 
-def _trajectories(settings: ScoreSettings, bad: list[BadRow]) -> Iterator[Trajectory]:
+def _trajectories(settings: ScoreSettings, counts: IngestCounts, bad: list[BadRow]) -> Iterator[Trajectory]:
     if settings.source is None:
-        yield from read(trajectories_of(settings, settings.input, "input"), Trajectory)
-        return
-    for row in ingest(settings.source, IngestCounts()):
-        if isinstance(row, BadRow):
-            bad.append(row)
-        else:
-            yield row
+        return read(trajectories_of(settings, settings.input, "input"), Trajectory)
+    return read_log(settings.source, counts, bad)
 
 
-def _warnings(bad: list[BadRow], totals: "_Totals") -> Iterator[str]:
-    if bad:
-        yield f"{len(bad):,} rows could not be read and are in quarantine, the first: {bad[0]}"
+def _cut(totals: "_Totals") -> Iterator[str]:
     if totals.n_cut_tokens:
         yield f"{totals.n_cut_tokens:,} tokens did not fit and were not read, the middles of long steps and task texts"
 

@@ -11,16 +11,15 @@ from rmtrain.config.jobs import TrainSettings
 from rmtrain.dataset.store import Dataset, load
 from rmtrain.errors import ConfigError, DataError, unknown
 from rmtrain.jobs.embedded import EMBEDDED, embedded_dataset
-from rmtrain.jobs.inputs import existing
+from rmtrain.jobs.inputs import command, existing
 from rmtrain.jobs.report import Report, short, table
 from rmtrain.tracking.tracker import Tracker
 from rmtrain.trajectories.render import RenderOptions, render_hash
 
 if TYPE_CHECKING:
     from rmtrain.model.evaluation.figures import HeadRow
+    from rmtrain.model.evaluation.table import HeadTable
     from rmtrain.model.train import Fitted
-
-CLASS_NAMES = {"step_quality": ["serious error", "partly sound", "sound"]}
 
 
 def run(settings: TrainSettings, folder: Path) -> Report:
@@ -53,7 +52,6 @@ def _train(settings: TrainSettings, dataset: Dataset, tracker: Tracker, folder: 
         settings.heads,
         settings.schedule,
         seed=settings.trainer.seed,
-        class_names={name: names for name, names in CLASS_NAMES.items() if name in settings.heads},
         dataset_digest=dataset.digest,
     )
     train, validation = dataset.splits["train"], dataset.splits["validation"]
@@ -69,19 +67,21 @@ def _train(settings: TrainSettings, dataset: Dataset, tracker: Tracker, folder: 
     )
     saved = save_model(model, folder / "model")
     shutil.rmtree(folder / "checkpoints")  # the model is whole without them
-    rows = head_table(model, dataset, settings.trainer, baselines=settings.baselines, cache=cache)
+    held = head_table(model, dataset, settings.trainer, baselines=settings.baselines, cache=cache)
     converged = converged_epochs(settings.heads, fitted.history)
     tracker.metrics({f"converged_epoch/{name}": float(epoch) for name, epoch in converged.items() if epoch is not None})
-    tracker.metrics(_table_metrics(rows))
-    tracker.table([asdict(row) for row in rows], "report/table.json")
+    tracker.metrics(_table_metrics(held.rows))
+    tracker.table([asdict(row) for row in held.rows], "report/table.json")
+    by_family = [{"family": family, **asdict(row)} for family, rows in held.families.items() for row in rows]
+    tracker.table(by_family, "report/families.json")
     tracker.figure(draw_convergence(settings.heads, fitted.history), "report/convergence.png")
     tracker.file(saved / "rmtrain.json", "model")
     return Report(
         job=settings.job,
         artefacts={"model": saved, "dataset": dataset.folder},
         counts={"epochs": len(fitted.history), "best_epoch": fitted.best_epoch + 1},
-        figures=_figures(settings, dataset, fitted, rows, converged, tracker),
-        lines=_lines(rows),
+        figures=_figures(settings, dataset, fitted, held, converged, tracker),
+        lines=_lines(held),
         warnings=[*fitted.notes, *_cut(fitted)],
         next=_next(settings, saved, dataset, tracker),
     )
@@ -96,7 +96,7 @@ def _dataset(settings: TrainSettings) -> Dataset:
             )
         folder = embedded_dataset(settings)
     else:
-        folder = existing(settings.dataset.path, "dataset.path", "python -m rmtrain job=build")
+        folder = existing(settings.dataset.path, "dataset.path", command(settings, "build"))
     dataset = load(folder)
     expected = render_hash(RenderOptions(markers=settings.encoder.markers))
     if dataset.render_hash != expected:
@@ -178,21 +178,26 @@ def _figures(
     settings: TrainSettings,
     dataset: Dataset,
     fitted: "Fitted",
-    rows: "list[HeadRow]",
+    held: "HeadTable",
     converged: dict[str, int | None],
     tracker: Tracker,
 ) -> dict[str, object]:
     return {
-        "heads": {
-            row.head: {**asdict(row), "way_tfidf": row.way(row.tfidf), "way_model": row.way(row.model)} for row in rows
-        },
+        "heads": _by_head(held.rows),
+        "families": {family: _by_head(rows) for family, rows in held.families.items()},
+        "families_not_in_training": list(held.unseen),
         "history": [{"epoch": epoch.epoch, **epoch.values} for epoch in fitted.history],
         "converged_epoch": converged,
         "cuts": asdict(fitted.cuts),
         "tokens_per_pass": fitted.n_tokens,
+        "precision": fitted.precision,
         "dataset_digest": dataset.digest,
         "mlflow": {"uri": tracker.uri, "experiment_id": tracker.experiment_id, "run_id": tracker.run_id},
     }
+
+
+def _by_head(rows: "list[HeadRow]") -> dict[str, dict[str, object]]:
+    return {row.head: {**asdict(row), "way_tfidf": row.way(row.tfidf), "way_model": row.way(row.model)} for row in rows}
 
 
 def _cut(fitted: "Fitted") -> list[str]:
@@ -204,16 +209,23 @@ def _cut(fitted: "Fitted") -> list[str]:
     return [f"{what}. Raise encoder.block_tokens or encoder.prefix_tokens as far as encoder.window_tokens allows"]
 
 
-def _lines(rows: "list[HeadRow]") -> list[str]:
+def _lines(held: "HeadTable") -> list[str]:
+    lines = ["", *_rows(held.rows), "  (test split; of the way: from chance to ceiling)", ""]
+    for family in held.unseen:
+        lines += [f"  of these, tasks of the family '{family}', which training never saw:"]
+        lines += [*_rows(held.families[family]), ""]
+    return lines
+
+
+def _rows(rows: "list[HeadRow]") -> list[str]:
     header = ["head", "figure", "n", "chance", "majority", "tf-idf", "model", "ceiling", "of the way"]
-    lines = table(
+    return table(
         header,
         [
             [r.head, r.measure, r.n, r.chance, r.majority, r.tfidf, r.model, r.ceiling, _percent(r.way(r.model))]
             for r in rows
         ],
     )
-    return ["", *lines, "  (test split; of the way: from chance to ceiling)", ""]
 
 
 def _percent(share: float | None) -> str | None:

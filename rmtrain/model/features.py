@@ -7,7 +7,6 @@ and in it shards of vectors keyed by the text of each trajectory, so that splits
 import os
 import uuid
 from collections.abc import Sequence
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -22,12 +21,11 @@ from rmtrain.errors import ModelError
 from rmtrain.model.batch import Reading, Vectors
 from rmtrain.model.encoder import embed
 from rmtrain.model.network import RewardNetwork
+from rmtrain.model.precision import autocast
 from rmtrain.model.windows import Windows
 from rmtrain.trajectories.schema import digest
 
 SHARD = 256  # trajectories a shard: what an interrupted run loses at most
-
-PRECISIONS = {"32-true": None, "bf16-mixed": torch.bfloat16, "16-mixed": torch.float16}
 
 
 def features(
@@ -82,12 +80,6 @@ def features(
             found |= {key: tensor.numpy() for key, tensor in shard.items()}
     model.train(was_training)
     return [found[key] for key in keys]
-
-
-def autocast(device: torch.device, precision: str) -> AbstractContextManager[Any]:
-    """The autocast of one of Lightning's mixed precisions; others run as they are."""
-    dtype = PRECISIONS.get(precision)
-    return nullcontext() if dtype is None else torch.autocast(device.type, dtype=dtype)
 
 
 def to_device(batch: Any, device: torch.device) -> Any:

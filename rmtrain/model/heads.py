@@ -41,6 +41,11 @@ def check_heads(heads: dict[str, HeadSettings]) -> None:
             )
         if head.objective == "ordinal" and head.classes < 2:
             raise ConfigError(f"heads.{name}.classes is {head.classes}. Expected 2 or more ordered classes.")
+        if head.objective == "ordinal" and head.class_names is not None and len(head.class_names) != head.classes:
+            raise ConfigError(
+                f"heads.{name} has {head.classes} classes, but {len(head.class_names)} class names: "
+                f"{', '.join(head.class_names)}. Name each, or set heads.{name}.class_names=null."
+            )
 
 
 def n_logits(head: HeadSettings) -> int:

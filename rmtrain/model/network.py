@@ -8,7 +8,6 @@ from torch import Tensor, nn
 
 from rmtrain.config.model import BackboneSettings, EncoderSettings, HeadSettings, ScheduleSettings
 from rmtrain.dataset.examples import Example
-from rmtrain.errors import ConfigError
 from rmtrain.model.backbone import Backbone, load_backbone
 from rmtrain.model.encoder import TrajectoryEncoder
 from rmtrain.model.heads import Heads, head_values
@@ -28,7 +27,6 @@ class Card:
         backbone_digest: SHA-256 of that backbone's weights before training.
         tune: which of them were trained.
         render_hash: identity of the text's form.
-        class_names: head name to the names of its ordered classes, lowest first.
         dataset_digest: identity of the dataset it was trained on, None where nobody said.
         notes: free facts for a reader, e.g. agreement of its labels.
     """
@@ -40,7 +38,6 @@ class Card:
     backbone_digest: str
     tune: str
     render_hash: str
-    class_names: dict[str, list[str]] = field(default_factory=dict)
     dataset_digest: str | None = None
     notes: dict[str, str] = field(default_factory=dict)
 
@@ -88,7 +85,6 @@ def new_model(
     schedule: ScheduleSettings,
     *,
     seed: int = 0,
-    class_names: dict[str, list[str]] | None = None,
     dataset_digest: str | None = None,
     notes: dict[str, str] | None = None,
 ) -> RewardNetwork:
@@ -100,7 +96,6 @@ def new_model(
         heads: head name to its settings.
         schedule: how loss weights will move.
         seed: seed of the new weights; the caller's random state is left alone.
-        class_names: head name to the names of its ordered classes, lowest first.
         dataset_digest: identity of the dataset.
         notes: free facts for a reader.
 
@@ -108,12 +103,6 @@ def new_model(
         ConfigError: settings are unknown or contradict each other.
         ModelError: the backbone is absent or damaged.
     """
-    for name, names in (class_names or {}).items():
-        if name in heads and heads[name].objective == "ordinal" and len(names) != heads[name].classes:
-            raise ConfigError(
-                f"head '{name}' has {heads[name].classes} classes, but {len(names)} class names: {', '.join(names)}. "
-                f"Name each, or set heads.{name}.classes={len(names)}."
-            )
     found = load_backbone(backbone)
     card = Card(
         heads=dict(heads),
@@ -123,7 +112,6 @@ def new_model(
         backbone_digest=found.digest(),
         tune=backbone.tune,
         render_hash=render_hash(RenderOptions(markers=encoder.markers)),
-        class_names=class_names or {},
         dataset_digest=dataset_digest,
         notes=notes or {},
     )

@@ -11,12 +11,13 @@ from numpy.typing import NDArray
 from tqdm import tqdm
 
 from rmtrain.dataset.examples import Example
-from rmtrain.errors import ConfigError, unknown
+from rmtrain.errors import ConfigError
 from rmtrain.model.batch import Reading, make_inputs
 from rmtrain.model.encoder import embed
-from rmtrain.model.features import PRECISIONS, autocast, features, to_device
+from rmtrain.model.features import features, to_device
 from rmtrain.model.heads import class_probabilities
 from rmtrain.model.network import RewardNetwork
+from rmtrain.model.precision import autocast, settle
 from rmtrain.model.windows import Cuts, Windows
 
 
@@ -72,7 +73,7 @@ def predict(
         examples: rendered trajectories; may be empty.
         batch_tokens: tokens of one batch, > 0.
         chunk_tokens: tokens of one backbone call, > 0.
-        precision: 32-true | bf16-mixed | 16-mixed, of the backbone; everything behind it is fp32.
+        precision: auto | 32-true | bf16-mixed | 16-mixed, of the backbone; everything behind it is fp32.
         device: a torch device, or ``auto``: the first GPU, else the CPU.
         cache: folder of cached backbone vectors to read from and add to; None for none.
         progress: show a progress bar.
@@ -81,9 +82,8 @@ def predict(
         DataError: an example has no steps.
         ConfigError: `precision` is unknown.
     """
-    if precision not in PRECISIONS:
-        raise ConfigError(unknown("precision", precision, PRECISIONS))
     where = torch.device(("cuda" if torch.cuda.is_available() else "cpu") if device == "auto" else device)
+    precision = settle(precision, where)
     reading = make_reading(model, chunk_tokens)
     windows = model.windows(list(examples))
     was_training = model.training

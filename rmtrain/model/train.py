@@ -4,7 +4,7 @@ import logging
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,12 +17,13 @@ from lightning.pytorch.utilities.exceptions import SIGTERMException
 from rmtrain.config.model import TrainerSettings
 from rmtrain.dataset.batching import BatchPlan, Loader
 from rmtrain.dataset.examples import Example, Pair
-from rmtrain.errors import ConfigError, unknown
+from rmtrain.errors import ConfigError
 from rmtrain.model.batch import Collator, Reading, TensorBatch
-from rmtrain.model.features import PRECISIONS, features
+from rmtrain.model.features import features
 from rmtrain.model.labels import check_labels
 from rmtrain.model.module import Epoch, TrainingModule
 from rmtrain.model.network import RewardNetwork
+from rmtrain.model.precision import find_device, settle
 from rmtrain.model.predict import make_reading
 from rmtrain.model.windows import Cuts
 
@@ -48,6 +49,7 @@ class Fitted:
         best_epoch: the epoch whose weights it has, by `val_criterion`; the last one without validation.
         notes: sentences for the report.
         cuts: what was cut to fit, over training and validation.
+        precision: what it was trained in.
         n_tokens: tokens of one pass, special tokens and repeated prefixes included.
         n_batches: batches of one epoch.
     """
@@ -57,6 +59,7 @@ class Fitted:
     best_epoch: int
     notes: tuple[str, ...]
     cuts: Cuts
+    precision: str
     n_tokens: int
     n_batches: int
 
@@ -92,6 +95,7 @@ def fit(
         ModelError: a head's loss is not finite.
     """
     _check_trainer(settings)
+    settings = replace(settings, precision=settle(settings.precision, find_device(settings.accelerator)))
     heads = model.card.heads
     held = validation if validation is not None and validation.examples else None
     check = check_labels(heads, train.examples, train.pairs, *((held.examples, held.pairs) if held else ()))
@@ -140,7 +144,9 @@ def fit(
             raise SystemExit(143) from None  # Lightning's own exit code would be 0, as if it had finished
     best_epoch = _restore(module, Path(best.best_model_path)) if chooses else len(module.history) - 1
     model.to("cpu").eval()
-    return Fitted(model, tuple(module.history), best_epoch, tuple(notes), cuts, n_tokens, len(loaders[0]))
+    return Fitted(
+        model, tuple(module.history), best_epoch, tuple(notes), cuts, settings.precision, n_tokens, len(loaders[0])
+    )
 
 
 def _loader(
@@ -160,7 +166,7 @@ def _loader(
             windows,
             reading=reading,
             precision=settings.precision,
-            device=_device(settings.accelerator),
+            device=find_device(settings.accelerator),
             cache=cache,
             progress=settings.progress,
         )
@@ -186,16 +192,10 @@ def _restore(module: TrainingModule, path: Path) -> int:
     return int(checkpoint["epoch"])
 
 
-def _device(accelerator: str) -> torch.device:
-    return torch.device("cuda" if accelerator in ("auto", "gpu", "cuda") and torch.cuda.is_available() else "cpu")
-
-
 def _check_trainer(settings: TrainerSettings) -> None:
     for field in ("epochs", "epochs_per_pass", "batch_tokens", "chunk_tokens", "accumulate"):
         if getattr(settings, field) < 1:
             raise ConfigError(f"trainer.{field} is {getattr(settings, field)}. Expected a whole number > 0.")
-    if settings.precision not in PRECISIONS:
-        raise ConfigError(unknown("trainer precision", settings.precision, PRECISIONS))
     if settings.devices != 1:
         raise ConfigError(
             f"trainer.devices is {settings.devices}, but training runs on one device. Set trainer.devices=1."

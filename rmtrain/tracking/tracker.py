@@ -30,7 +30,8 @@ READING_GUIDE = """\
   `test_way/<head>` is the share of the way from the best constant (0) to the ceiling (1).
 - `converged_epoch/<head>`: the epoch at which the head had made 95 % of its gain.
 
-Artifacts: `report/table.json`, `report/convergence.png`, `settings.json`, `dataset/README.md`.
+Artifacts: `report/table.json`, `report/families.json` (the same by family of tasks), `report/convergence.png`,
+`settings.json`, `dataset/README.md`.
 """
 
 
@@ -53,11 +54,12 @@ class Tracker:
         if self.uri is None:
             return
         os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
-        logging.getLogger("mlflow").setLevel(logging.WARNING)  # a new store tells of every table
         from mlflow import MlflowClient
         from mlflow.exceptions import MlflowException
         from sqlalchemy.exc import SQLAlchemyError
 
+        # after the import, which sets levels of its own: a new store would tell of every table
+        logging.getLogger("mlflow").setLevel(logging.WARNING)
         try:
             with _told_at_once():
                 self._client = MlflowClient(tracking_uri=self.uri, registry_uri=self.uri)

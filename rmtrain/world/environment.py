@@ -124,11 +124,11 @@ class Environment:
 
     def _find(self, rng: Random, table: str, name: str) -> Result:
         key = self.world_task.world.names.get(table, {}).get(name)
-        return self._absent(rng, name) if key is None else self._say({"name": name, "key": key})
+        return self._absent(rng, name) if key is None else self._say({"key": key})
 
     def _get_record(self, rng: Random, table: str, key: str) -> Result:
         record = self.world_task.world.tables.get(table, {}).get(key)
-        return self._absent(rng, key) if record is None else self._say({"key": key, **record})
+        return self._absent(rng, key) if record is None else self._say(record)
 
     def _calculate(self, rng: Random, expression: str) -> Result:
         value = evaluate(expression)

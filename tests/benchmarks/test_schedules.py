@@ -42,7 +42,7 @@ def test_schedules_over_five_seeds(record: Callable[[str, Any], None]) -> None:
                     folder=Path(folder),
                     cache=Path(settings.paths.runs) / "features",
                 )
-            for row in head_table(model, dataset, settings.trainer, baselines=False):
+            for row in head_table(model, dataset, settings.trainer, baselines=False).rows:
                 assert row.model is not None
                 found[kind][row.head].append(row.model)
     t = float(stats.t.ppf(0.975, len(SEEDS) - 1))

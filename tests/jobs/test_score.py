@@ -60,8 +60,8 @@ def test_a_raw_log_is_read_and_its_bad_rows_kept(flow, model, tmp_path):
     assert len(list(read(tmp_path / "r.jsonl", RewardBreakdown))) == report.counts["trajectories"] == 2
     (bad,) = read(report.artefacts["quarantine"], BadRow)
     assert bad.line == 2
-    assert report.figures["bad_rows"] == 1
-    assert report.warnings[0].startswith("1 rows could not be read and are in quarantine, the first: log.jsonl:2:")
+    assert report.figures["ingest"]["bad_rows"] == 1
+    assert report.warnings[0].startswith("1 of 3 rows could not be read and are in quarantine, the first: log.jsonl:2:")
 
 
 def test_an_empty_file_gives_no_rewards_and_no_mean(flow, model, tmp_path):

@@ -10,8 +10,11 @@ from rmtrain.dataset.build import SplitData
 from rmtrain.dataset.examples import Example
 from rmtrain.dataset.store import Dataset, load
 from rmtrain.errors import ConfigError, DataError, ModelError
-from rmtrain.jobs.train import _dataset, _leave_out
+from rmtrain.jobs.train import _dataset, _leave_out, _lines
 from rmtrain.model.checkpoint import load_model
+from rmtrain.model.evaluation.figures import HeadRow
+from rmtrain.model.evaluation.table import HeadTable
+from rmtrain.model.objectives import OBJECTIVES
 from rmtrain.trajectories.schema import SPLITS
 
 HEADS = ["correctness", "tool_efficiency", "step_quality", "consistency"]
@@ -44,6 +47,10 @@ def test_a_report_holds_the_model_its_figures_and_the_way_on(flow, trained, goes
         assert None not in (row["model"], row["tfidf"], row["majority"], row["ceiling"], row["way_model"])
         assert row["ceiling"] > row["chance"]
     assert set(report["figures"]["converged_epoch"]) == set(HEADS)
+    assert list(report["figures"]["families"]) == ["calculation", "contradiction", "lookup", "promise"]
+    for rows in report["figures"]["families"].values():
+        assert list(rows) == HEADS
+    assert report["figures"]["families_not_in_training"] == []
     assert report["figures"]["dataset_digest"] == load(flow.base / "build" / "dataset").digest
     scoring, ingesting = goes_on(trained)
     assert scoring.job == "score"
@@ -59,7 +66,7 @@ def test_the_model_folder_says_what_it_learned_from(flow, trained):
     model = load_model(flow.base / "train" / "model")
     assert list(model.card.heads) == HEADS
     assert model.card.dataset_digest == trained.figures["dataset_digest"]
-    assert model.card.class_names == {"step_quality": ["serious error", "partly sound", "sound"]}
+    assert model.card.heads["step_quality"].class_names == ["serious error", "partly sound", "sound"]
 
 
 def test_the_run_is_in_mlflow_whole(flow, trained):
@@ -82,7 +89,13 @@ def test_the_run_is_in_mlflow_whole(flow, trained):
         weights = api.get_metric_history(run_id, f"loss_weight/{head}")
         assert len(weights) == 2
     kept = {entry.path for folder in ("", "report", "dataset", "model") for entry in api.list_artifacts(run_id, folder)}
-    assert {"settings.json", "report/table.json", "report/convergence.png", "dataset/README.md"} <= kept
+    assert {
+        "settings.json",
+        "report/table.json",
+        "report/families.json",
+        "report/convergence.png",
+        "dataset/README.md",
+    } <= kept
     assert "model/rmtrain.json" in kept
     assert trained.next[0].startswith("make mlflow")
     assert run_id in trained.next[0]
@@ -187,3 +200,11 @@ def test_what_to_do_with_such_heads_is_one_of_two(tmp_path):
 def test_a_corpus_of_ones_own_is_not_passed_over_for_the_embedded_one():
     with pytest.raises(ConfigError, match=r"corpus=mine is not what dataset=embedded trains on\. .*dataset=folder"):
         _dataset(compose(["corpus=mine"]))
+
+
+def test_a_family_that_training_never_saw_has_a_table_of_its_own():
+    row = HeadRow("correctness", "explained share", 7, 0.0, None, None, 0.25, 0.5)
+    lines = _lines(HeadTable([row], {"known": [row], "new": [row]}, ("new",)))
+    assert sum("correctness" in line for line in lines) == 2
+    assert any("'new', which training never saw" in line for line in lines)
+    assert not any("known" in line for line in lines)

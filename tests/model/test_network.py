@@ -40,6 +40,6 @@ def test_windows_longer_than_the_backbone_are_refused(
 
 def test_every_class_has_a_name(bert_folder: Path, encoder: EncoderSettings) -> None:
     backbone = BackboneSettings(name=str(bert_folder), package_path=None)
-    heads = {"q": HeadSettings(level="step", objective="ordinal", classes=3)}
-    with pytest.raises(ConfigError, match="head 'q' has 3 classes, but 2 class names: bad, good"):
-        new_model(backbone, encoder, heads, ScheduleSettings(), class_names={"q": ["bad", "good"]})
+    heads = {"q": HeadSettings(level="step", objective="ordinal", classes=3, class_names=["bad", "good"])}
+    with pytest.raises(ConfigError, match=r"heads\.q has 3 classes, but 2 class names: bad, good"):
+        new_model(backbone, encoder, heads, ScheduleSettings())

@@ -231,7 +231,7 @@ def test_labels_are_checked_before_anything_runs(
         ({"accumulate": 0}, "trainer.accumulate is 0"),
         ({"devices": 2}, "trainer.devices is 2"),
         ({"warmup": 1.0}, "trainer.warmup is 1.0"),
-        ({"precision": "64"}, "unknown trainer precision '64'"),
+        ({"precision": "64"}, "unknown precision '64'"),
     ],
 )
 def test_settings_that_cannot_run_are_refused(

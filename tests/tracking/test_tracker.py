@@ -2,6 +2,8 @@
 
 import json
 import os
+import subprocess
+import sys
 import time
 from pathlib import Path
 from urllib.parse import unquote, urlparse
@@ -147,3 +149,14 @@ def test_a_file_that_is_no_store_is_one_sentence(tmp_path, monkeypatch):
     (tmp_path / "m.db").write_text("not a database, not a database, not a database")
     with pytest.raises(ConfigError, match=r"^no MLflow store at sqlite:///.*m\.db \("):
         Tracker(TrackingSettings(uri=f"sqlite:///{tmp_path}/m.db"), "n")
+
+
+def test_a_new_store_is_made_in_silence(tmp_path):
+    code = (
+        "from rmtrain.config.tracking import TrackingSettings\n"
+        "from rmtrain.tracking.tracker import Tracker\n"
+        f"Tracker(TrackingSettings(uri='sqlite:///{tmp_path}/new.db'), 'one').close(True)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert (tmp_path / "new.db").is_file()
+    assert done.stdout + done.stderr == ""

@@ -106,13 +106,16 @@ def true_values(heads: Mapping[str, HeadSettings], examples: Sequence[Example]) 
 
 
 def _truth(name: str, head: HeadSettings, example: Example) -> Array | None:
+    labels = unit_labels(name, head, example)
     if head.level == "step":
         steps = example.step_truth.get(name)
-        return None if steps is None else np.array([0.0 if v is None else v / (head.classes - 1) for v in steps])
+        if steps is None or any(v is None and y is not None for v, y in zip(steps, labels, strict=True)):
+            return None
+        return np.array([np.nan if v is None else v / (head.classes - 1) for v in steps])
     if name in example.truth:
         return np.array([example.truth[name]])
-    if head.objective == "bce" and example.trajectory_labels.get(name) is None:
-        return np.array([0.0])  # not labelled either, so never looked at
+    if head.objective == "bce" and labels == [None]:
+        return np.array([np.nan])  # not labelled either, so never looked at
     return None
 
 

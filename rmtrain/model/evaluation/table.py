@@ -1,5 +1,7 @@
-"""The final table of a training run: model, baselines and ceiling on the test split."""
+"""The final table of a training run: model, baselines and ceiling on the test split, whole and by family of tasks."""
 
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -12,9 +14,24 @@ from rmtrain.model.network import RewardNetwork
 from rmtrain.model.predict import Predictions, predict
 
 
+@dataclass(frozen=True)
+class HeadTable:
+    """Figures on the test split.
+
+    Attributes:
+        rows: one per head, over all of it; empty without a test split.
+        families: the same over the tasks of each family.
+        unseen: those of the families that training never saw.
+    """
+
+    rows: list[HeadRow] = field(default_factory=list)
+    families: dict[str, list[HeadRow]] = field(default_factory=dict)
+    unseen: tuple[str, ...] = ()
+
+
 def head_table(
     model: RewardNetwork, dataset: Dataset, settings: TrainerSettings, baselines: bool, cache: Path | None = None
-) -> list[HeadRow]:
+) -> HeadTable:
     """Figures of all heads on the test split.
 
     Args:
@@ -25,17 +42,17 @@ def head_table(
         cache: folder of cached vectors of a frozen backbone; None reads anew.
 
     Returns:
-        One row per head; columns that could not be computed hold None.
+        The figures; columns that could not be computed hold None.
     """
     heads = model.card.heads
     train, validation, test = (dataset.splits[name] for name in ("train", "validation", "test"))
     if not test.examples:
-        return []
+        return HeadTable()
     examples = [*validation.examples, *test.examples]
     found = predict(
         model,
         examples,
-        precision=settings.precision if settings.precision in ("bf16-mixed", "16-mixed") else "32-true",
+        precision=settings.precision,
         chunk_tokens=settings.chunk_tokens,
         cache=cache,
         progress=settings.progress,
@@ -48,12 +65,40 @@ def head_table(
         )
     columns["ceiling"] = true_values(heads, examples)
     n = len(validation.examples)
-    measured = {}
-    for column, values in columns.items():
-        cuts = choose_cuts(heads, {name: rows[:n] for name, rows in values.items()}, validation.examples)
-        own = {name: rows[n:] for name, rows in values.items()}
-        measured[column] = figures(heads, own, test.examples, test.pairs, cuts)
-    return table(heads, measured)
+    cuts = {
+        column: choose_cuts(heads, {name: rows[:n] for name, rows in values.items()}, validation.examples)
+        for column, values in columns.items()
+    }
+
+    def rows_of(indices: Sequence[int]) -> list[HeadRow]:
+        """The table over some of the test examples."""
+        held = [test.examples[index] for index in indices]
+        ids = {example.trajectory_id for example in held}
+        pairs = [pair for pair in test.pairs if pair.trajectory_a in ids and pair.trajectory_b in ids]
+        return table(
+            heads,
+            {
+                column: figures(
+                    heads,
+                    {name: [rows[n + index] for index in indices] for name, rows in values.items()},
+                    held,
+                    pairs,
+                    cuts[column],
+                )
+                for column, values in columns.items()
+            },
+        )
+
+    members: dict[str, list[int]] = {}
+    for index, example in enumerate(test.examples):
+        if example.task_family is not None:
+            members.setdefault(example.task_family, []).append(index)
+    seen = {example.task_family for example in train.examples}
+    return HeadTable(
+        rows=rows_of(range(len(test.examples))),
+        families={family: rows_of(indices) for family, indices in sorted(members.items())},
+        unseen=tuple(sorted(family for family in members if family not in seen)),
+    )
 
 
 def as_values(model: RewardNetwork, predictions: Predictions) -> simple.Values:

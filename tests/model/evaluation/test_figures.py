@@ -118,6 +118,9 @@ def test_a_head_without_truth_leaves_the_others_their_ceiling():
     unlabelled = example("b", [0, 2], None, **known)
     assert "correctness" in true_values(heads, [unlabelled])  # absent in label and truth alike, so never looked at
     assert true_values(STEP, [labelled, example("c", [0])]) == {}
+    partly = {"step_truth": {"step_quality": (None, 2.0)}}
+    assert true_values(STEP, [labelled, example("d", [0, 2], **partly)]) == {}
+    assert "step_quality" in true_values(STEP, [labelled, example("d", [None, 2], **partly)])
     assert true_values(heads, []) == {}
 
 

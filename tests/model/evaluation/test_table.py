@@ -9,7 +9,7 @@ import pytest
 import rmtrain.model.evaluation.table as score_table
 from rmtrain.dataset.build import SplitData
 from rmtrain.dataset.store import Dataset
-from rmtrain.model.evaluation.table import as_values, head_table
+from rmtrain.model.evaluation.table import HeadTable, as_values, head_table
 from rmtrain.model.predict import predict
 
 QUALITY = {"bad": 0.0, "fair": 1.0, "good": 2.0}
@@ -38,7 +38,7 @@ def dataset(labelled):
 
 def test_every_column_is_there_with_truth_at_the_top(build, dataset, trainer):
     model = build()
-    rows = {row.head: row for row in head_table(model, dataset, trainer, baselines=True)}
+    rows = {row.head: row for row in head_table(model, dataset, trainer, baselines=True).rows}
     assert list(rows) == list(model.card.heads)
     test = dataset.splits["test"]
     assert rows["correctness"].n == sum(e.trajectory_labels["correctness"] is not None for e in test.examples)
@@ -54,7 +54,7 @@ def test_every_column_is_there_with_truth_at_the_top(build, dataset, trainer):
 def test_without_baselines_or_truth_those_columns_are_empty(build, dataset, trainer):
     for data in dataset.splits.values():
         data.examples[:] = [replace(one, truth={}, step_truth={}) for one in data.examples]
-    for row in head_table(build(), dataset, trainer, baselines=False):
+    for row in head_table(build(), dataset, trainer, baselines=False).rows:
         assert (row.majority, row.tfidf, row.ceiling) == (None, None, None)
         assert row.model is not None
         assert row.way(row.model) is None
@@ -62,7 +62,7 @@ def test_without_baselines_or_truth_those_columns_are_empty(build, dataset, trai
 
 def test_without_a_test_split_there_is_no_table(build, dataset, trainer):
     dataset.splits["test"] = SplitData()
-    assert head_table(build(), dataset, trainer, baselines=True) == []
+    assert head_table(build(), dataset, trainer, baselines=True) == HeadTable()
 
 
 def test_cuts_come_from_validation_only(build, dataset, trainer, monkeypatch):
@@ -84,13 +84,31 @@ def test_cuts_come_from_validation_only(build, dataset, trainer, monkeypatch):
 
 def test_figures_are_of_the_test_split_only(build, dataset, trainer):
     model = build()
-    before = head_table(model, dataset, trainer, baselines=False)
+    before = head_table(model, dataset, trainer, baselines=False).rows
     one = dataset.splits["validation"].examples[0]
     dataset.splits["validation"].examples[0] = replace(one, trajectory_labels={"correctness": 0.123})
-    after = head_table(model, dataset, trainer, baselines=False)
+    after = head_table(model, dataset, trainer, baselines=False).rows
     assert [row.model for row in before if row.head == "correctness"] == [
         row.model for row in after if row.head == "correctness"
     ]
+
+
+def test_each_family_has_its_own_figures_and_what_training_never_saw_is_named(build, dataset, trainer):
+    for name, data in dataset.splits.items():
+        data.examples[:] = [
+            replace(one, task_family="new" if name == "test" and one.task_id == "task0" else "known")
+            for one in data.examples
+        ]
+    model, test = build(), dataset.splits["test"]
+    whole = head_table(model, dataset, trainer, baselines=True)
+    assert list(whole.families) == ["known", "new"]
+    assert whole.unseen == ("new",)
+    for family, rows in whole.families.items():
+        held = [one for one in test.examples if one.task_family == family]
+        ids = {one.trajectory_id for one in held}
+        kept = SplitData(held, [pair for pair in test.pairs if pair.trajectory_a in ids and pair.trajectory_b in ids])
+        alone = replace(dataset, splits={**dataset.splits, "test": kept})
+        assert head_table(model, alone, trainer, baselines=True).rows == rows
 
 
 def test_predictions_have_one_value_per_unit(build, dataset):
