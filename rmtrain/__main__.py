@@ -15,14 +15,11 @@ from rmtrain.errors import RmtrainError
 
 def run(settings: JobSettings, folder: Path) -> None:
     """Run one job; its report goes to ``folder/report.json`` and, as text, to standard output."""
-    from rmtrain.jobs.report import is_main_process
-
     started = datetime.now(UTC)
     report = import_module(f"rmtrain.jobs.{settings.job}").run(settings, folder)
     report.close(settings.record, started)
-    if is_main_process():
-        report.save(folder)
-        print(report.text())
+    report.save(folder)
+    print(report.text())
 
 
 def main() -> int:

@@ -95,13 +95,6 @@ def test_a_bug_keeps_its_traceback(command):
         command(page)
 
 
-def test_a_second_process_of_a_run_is_silent(command, tmp_path, capsys, monkeypatch):
-    monkeypatch.setenv("LOCAL_RANK", "1")
-    assert command(lambda settings, folder: Report(job="verify")) == 0
-    assert capsys.readouterr().out == ""
-    assert not (tmp_path / "runs/main/verify").exists()
-
-
 def test_a_typo_from_outside(tmp_path):
     done = outside("+trainer.epohcs=3", folder=tmp_path)
     assert done.returncode == 2

@@ -13,5 +13,5 @@ def conf_folder() -> Path:
 
 
 def options(group: str) -> list[str]:
-    """Names of the built-in configurations of a group, e.g. ``["full", "quick"]`` for trainer."""
+    """Names of the built-in configurations of a group, e.g. ``["heads", "long", "quick"]`` for trainer."""
     return sorted(path.stem for path in (conf_folder() / group).glob("*.yaml"))

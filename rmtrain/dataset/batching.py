@@ -1,8 +1,9 @@
 """Examples and pairs to batches, as a pure function of (seed, epoch, index), by token budget.
 
-Trajectories that some pair connects travel together, so that each is encoded once an epoch and both its
+Trajectories that some pair connects travel together, so that each is encoded once a pass and both its
 labels and its pairs are used there. What connects too much for one batch is broken up by pairs: every
-pair still occurs exactly once an epoch, and the labels of a trajectory count where it first appears.
+pair still occurs exactly once a pass, and the labels of a trajectory count where it first appears.
+An epoch is a whole pass, or an equal share of one.
 """
 
 from collections.abc import Callable, Iterator, Sequence

@@ -33,8 +33,10 @@ def run(settings: IngestSettings, folder: Path) -> Report:
 
 
 def _lines(summary: Summary) -> list[str]:
-    low, middle, high = summary.steps.smallest, summary.steps.median, summary.steps.largest
-    lines = [f"  {summary.n_tasks:,} tasks, {summary.n_calls:,} calls, {low} to {high} steps (median {middle:g})"]
+    lines = [f"  {summary.n_tasks:,} tasks, {summary.n_calls:,} calls"]
+    if summary.steps is not None:
+        low, middle, high = summary.steps.smallest, summary.steps.median, summary.steps.largest
+        lines[0] += f", {low} to {high} steps (median {middle:g})"
     if summary.mean_reward is not None:
         passed = ", ".join(f"pass^{k} {value:.3f}" for k, value in enumerate(summary.pass_hat, start=1))
         lines.append(f"  mean reward {summary.mean_reward:.3f} of {summary.n_rewarded:,} rewarded  {passed}".rstrip())

@@ -96,11 +96,6 @@ class Report:
         return "\n".join(lines)
 
 
-def is_main_process() -> bool:
-    """Whether this process speaks for the run: of several processes of a distributed run, only rank 0 does."""
-    return all(os.environ.get(name, "0") == "0" for name in ("RANK", "LOCAL_RANK", "NODE_RANK"))
-
-
 def next_command(settings: JobSettings, job: str, folder: Path, **inputs: Path) -> str:
     """The command that goes on from a job's artefacts.
 

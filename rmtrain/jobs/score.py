@@ -23,7 +23,8 @@ def run(settings: ScoreSettings, folder: Path) -> Report:
     counts, bad = IngestCounts(), list[BadRow]()
     rewards = folder / "rewards.jsonl" if settings.output is None else Path(settings.output)
     totals = _Totals()
-    write(rewards, totals.watch(model.stream(progress(_trajectories(settings, counts, bad), "score", "trajectory"))))
+    trajectories = progress(_trajectories(settings, counts, bad), "score", "trajectory")
+    write(rewards, totals.watch(model.stream(totals.count(trajectories))))
     quarantine = folder / "quarantine.jsonl"
     if settings.source is not None:
         write(quarantine, bad)
@@ -55,17 +56,21 @@ def _cut(totals: "_Totals") -> Iterator[str]:
 
 @dataclass
 class _Totals:
-    """Sums over all rewards, kept while they stream past."""
+    """Sums over all trajectories and rewards, kept while they stream past."""
 
     n: int = 0
     n_steps: int = 0
     n_cut_tokens: int = 0
     sums: dict[str, float] = field(default_factory=dict)
 
+    def count(self, trajectories: Iterable[Trajectory]) -> Iterator[Trajectory]:
+        for trajectory in trajectories:
+            self.n_steps += len(trajectory.steps)
+            yield trajectory
+
     def watch(self, rewards: Iterable[RewardBreakdown]) -> Iterator[RewardBreakdown]:
         for reward in rewards:
             self.n += 1
-            self.n_steps += max((len(steps) for steps in reward.steps.values()), default=0)
             self.n_cut_tokens += reward.n_cut_tokens
             for name, score in reward.trajectory.items():
                 self.sums[name] = self.sums.get(name, 0.0) + score.value

@@ -80,7 +80,7 @@ def _train(settings: TrainSettings, dataset: Dataset, tracker: Tracker, folder: 
         job=settings.job,
         artefacts={"model": saved, "dataset": dataset.folder},
         counts={"epochs": len(fitted.history), "best_epoch": fitted.best_epoch + 1},
-        figures=_figures(settings, dataset, fitted, held, converged, tracker),
+        figures=_figures(dataset, fitted, held, converged, tracker),
         lines=_lines(held),
         warnings=[*fitted.notes, *_cut(fitted)],
         next=_next(settings, saved, dataset, tracker),
@@ -175,7 +175,6 @@ def _table_metrics(rows: "list[HeadRow]") -> dict[str, float]:
 
 
 def _figures(
-    settings: TrainSettings,
     dataset: Dataset,
     fitted: "Fitted",
     held: "HeadTable",
@@ -238,6 +237,6 @@ def _next(settings: TrainSettings, model: Path, dataset: Dataset, tracker: Track
     look = [] if tracker.run_id is None else [f"make mlflow    # then open {tracker.page}"]
     return [
         *look,
-        f"python -m rmtrain job=score model={shlex.quote(short(model))} input={given}",
+        f"{command(settings, 'score')} model={shlex.quote(short(model))} input={given}",
         "python -m rmtrain job=ingest source=openai source.path=YOUR_LOGS.jsonl corpus=mine",
     ]

@@ -23,7 +23,7 @@ def run(settings: VerifySettings, folder: Path) -> Report:
     return Report(
         job=settings.job,
         artefacts={"verdicts": verdicts},
-        counts={"verdicts": n_verdicts, "trajectories": summary.trajectories, "calls": summary.totals["calls"]},
+        counts={"verdicts": n_verdicts, "trajectories": summary.trajectories, "calls": summary.n_calls},
         figures=summary.as_dict(),
         lines=_lines(summary),
         warnings=list(_warnings(summary)),

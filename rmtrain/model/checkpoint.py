@@ -48,7 +48,6 @@ def save_model(model: RewardNetwork, folder: Path) -> Path:
             "format_version": FORMAT_VERSION,
             **asdict(model.card),
             "is_causal": model.backbone.is_causal,
-            "max_tokens": model.backbone.max_tokens,
             "weights_sha256": file_digest(partial / WEIGHTS),
             "files_sha256": {path.name: file_digest(path) for path in sorted(partial.iterdir())},
             "versions": {name: version(name) for name in _VERSIONS},

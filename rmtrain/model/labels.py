@@ -16,7 +16,7 @@ from rmtrain.config.model import HeadSettings
 from rmtrain.dataset.examples import Example, Pair
 from rmtrain.errors import DataError
 from rmtrain.model.batch import labels_of
-from rmtrain.model.evaluation.metrics import constant_bce, constant_ordinal
+from rmtrain.model.metrics import constant_bce, constant_ordinal
 
 
 @dataclass(frozen=True)

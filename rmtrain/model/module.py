@@ -22,7 +22,8 @@ from rmtrain.errors import ModelError
 from rmtrain.model import losses
 from rmtrain.model.batch import TensorBatch
 from rmtrain.model.encoder import embed
-from rmtrain.model.evaluation.metrics import (
+from rmtrain.model.heads import head_values
+from rmtrain.model.metrics import (
     Figure,
     constant_bce,
     constant_ordinal,
@@ -30,9 +31,12 @@ from rmtrain.model.evaluation.metrics import (
     pair_accuracy,
     quadratic_kappa,
 )
-from rmtrain.model.heads import head_values
 from rmtrain.model.network import RewardNetwork
+from rmtrain.model.objectives import OBJECTIVES
 from rmtrain.schedule import check_schedule, loss_weights
+
+CRITERION = "val_criterion"
+"""Metric key of the mean over heads of validation loss / loss of the best constant: what the epoch is chosen by."""
 
 Logits = dict[str, Float[Tensor, "batch ..."]]
 
@@ -176,7 +180,7 @@ class TrainingModule(pl.LightningModule):
                 if constant:
                     relative.append(loss_sum / amount / constant)
         if relative:
-            values["val_criterion"] = float(np.mean(relative))
+            values[CRITERION] = float(np.mean(relative))
         self._validated = (values, undefined)
         self.log_dict(values)
 
@@ -192,12 +196,13 @@ class TrainingModule(pl.LightningModule):
         head = self.heads[name]
         found = np.concatenate([values for values, _ in self._seen[name]])
         targets = np.concatenate([targets for _, targets in self._seen[name]])
+        key = f"val_{OBJECTIVES[head.objective].key}/{name}"
         if head.objective == "bradley_terry":
-            return f"val_accuracy/{name}", pair_accuracy(found, targets), float(np.log(2))
+            return key, pair_accuracy(found, targets), float(np.log(2))
         if head.objective == "ordinal":
             classes = np.rint(found * (head.classes - 1)).astype(np.int64)
-            return f"val_kappa/{name}", quadratic_kappa(classes, targets), constant_ordinal(targets)
-        return f"val_r2/{name}", explained_share(found, targets), constant_bce(targets)
+            return key, quadratic_kappa(classes, targets), constant_ordinal(targets)
+        return key, explained_share(found, targets), constant_bce(targets)
 
     def configure_optimizers(self) -> Any:
         groups = parameter_groups(self, self.settings)

@@ -1,6 +1,6 @@
 """The reward model: backbone, trajectory encoder, heads, and the card that says what they are."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import torch
 from jaxtyping import Bool, Float
@@ -28,7 +28,6 @@ class Card:
         tune: which of them were trained.
         render_hash: identity of the text's form.
         dataset_digest: identity of the dataset it was trained on, None where nobody said.
-        notes: free facts for a reader, e.g. agreement of its labels.
     """
 
     heads: dict[str, HeadSettings]
@@ -39,7 +38,6 @@ class Card:
     tune: str
     render_hash: str
     dataset_digest: str | None = None
-    notes: dict[str, str] = field(default_factory=dict)
 
 
 class Scorer(nn.Module):
@@ -86,7 +84,6 @@ def new_model(
     *,
     seed: int = 0,
     dataset_digest: str | None = None,
-    notes: dict[str, str] | None = None,
 ) -> RewardNetwork:
     """A reward model with a pretrained backbone and new heads.
 
@@ -97,7 +94,6 @@ def new_model(
         schedule: how loss weights will move.
         seed: seed of the new weights; the caller's random state is left alone.
         dataset_digest: identity of the dataset.
-        notes: free facts for a reader.
 
     Raises:
         ConfigError: settings are unknown or contradict each other.
@@ -113,7 +109,6 @@ def new_model(
         tune=backbone.tune,
         render_hash=render_hash(RenderOptions(markers=encoder.markers)),
         dataset_digest=dataset_digest,
-        notes=notes or {},
     )
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)

@@ -44,6 +44,6 @@ def find_device(accelerator: str) -> torch.device:
 
 
 def autocast(device: torch.device, precision: str) -> AbstractContextManager[Any]:
-    """The autocast of one of Lightning's mixed precisions; others run as they are."""
-    dtype = PRECISIONS.get(precision)
+    """The autocast of a settled precision; fp32 runs as it is."""
+    dtype = PRECISIONS[precision]
     return nullcontext() if dtype is None else torch.autocast(device.type, dtype=dtype)

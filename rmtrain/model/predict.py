@@ -17,7 +17,7 @@ from rmtrain.model.encoder import embed
 from rmtrain.model.features import features, to_device
 from rmtrain.model.heads import class_probabilities
 from rmtrain.model.network import RewardNetwork
-from rmtrain.model.precision import autocast, settle
+from rmtrain.model.precision import autocast, find_device, settle
 from rmtrain.model.windows import Cuts, Windows
 
 
@@ -82,7 +82,7 @@ def predict(
         DataError: an example has no steps.
         ConfigError: `precision` is unknown.
     """
-    where = torch.device(("cuda" if torch.cuda.is_available() else "cpu") if device == "auto" else device)
+    where = find_device("auto") if device == "auto" else torch.device(device)
     precision = settle(precision, where)
     reading = make_reading(model, chunk_tokens)
     windows = model.windows(list(examples))

@@ -11,7 +11,6 @@ from typing import Any
 import lightning.pytorch as pl
 import torch
 from lightning.pytorch.callbacks import EarlyStopping, ModelCheckpoint
-from lightning.pytorch.loggers import Logger
 from lightning.pytorch.utilities.exceptions import SIGTERMException
 
 from rmtrain.config.model import TrainerSettings
@@ -21,13 +20,12 @@ from rmtrain.errors import ConfigError
 from rmtrain.model.batch import Collator, Reading, TensorBatch
 from rmtrain.model.features import features
 from rmtrain.model.labels import check_labels
-from rmtrain.model.module import Epoch, TrainingModule
+from rmtrain.model.module import CRITERION, Epoch, TrainingModule
 from rmtrain.model.network import RewardNetwork
 from rmtrain.model.precision import find_device, settle
 from rmtrain.model.predict import make_reading
 from rmtrain.model.windows import Cuts
 
-CRITERION = "val_criterion"
 LAST = "last.ckpt"
 
 
@@ -51,7 +49,6 @@ class Fitted:
         cuts: what was cut to fit, over training and validation.
         precision: what it was trained in.
         n_tokens: tokens of one pass, special tokens and repeated prefixes included.
-        n_batches: batches of one epoch.
     """
 
     model: RewardNetwork
@@ -61,7 +58,6 @@ class Fitted:
     cuts: Cuts
     precision: str
     n_tokens: int
-    n_batches: int
 
 
 def fit(
@@ -73,7 +69,6 @@ def fit(
     folder: Path,
     cache: Path | None = None,
     callbacks: Sequence[pl.Callback] = (),
-    logger: Logger | None = None,
     resume: bool = False,
 ) -> Fitted:
     """Train a reward model.
@@ -86,7 +81,6 @@ def fit(
         folder: where checkpoints go.
         cache: folder of cached backbone vectors, used where the backbone is frozen; None keeps none.
         callbacks: further Lightning callbacks.
-        logger: Lightning logger; None logs nothing.
         resume: go on from the last checkpoint in `folder` where there is one.
 
     Raises:
@@ -129,7 +123,7 @@ def fit(
             accumulate_grad_batches=settings.accumulate,
             gradient_clip_val=settings.clip or None,
             callbacks=[*callbacks, *ends],
-            logger=logger or False,
+            logger=False,
             enable_progress_bar=settings.progress,
             enable_model_summary=False,
             log_every_n_steps=1,
@@ -144,9 +138,7 @@ def fit(
             raise SystemExit(143) from None  # Lightning's own exit code would be 0, as if it had finished
     best_epoch = _restore(module, Path(best.best_model_path)) if chooses else len(module.history) - 1
     model.to("cpu").eval()
-    return Fitted(
-        model, tuple(module.history), best_epoch, tuple(notes), cuts, settings.precision, n_tokens, len(loaders[0])
-    )
+    return Fitted(model, tuple(module.history), best_epoch, tuple(notes), cuts, settings.precision, n_tokens)
 
 
 def _loader(
@@ -196,6 +188,11 @@ def _check_trainer(settings: TrainerSettings) -> None:
     for field in ("epochs", "epochs_per_pass", "batch_tokens", "chunk_tokens", "accumulate"):
         if getattr(settings, field) < 1:
             raise ConfigError(f"trainer.{field} is {getattr(settings, field)}. Expected a whole number > 0.")
+    if settings.epochs % settings.epochs_per_pass:
+        raise ConfigError(
+            f"trainer.epochs is {settings.epochs} and trainer.epochs_per_pass {settings.epochs_per_pass}, so the last "
+            f"pass would leave data out. Set trainer.epochs to a multiple of {settings.epochs_per_pass}."
+        )
     if settings.devices != 1:
         raise ConfigError(
             f"trainer.devices is {settings.devices}, but training runs on one device. Set trainer.devices=1."

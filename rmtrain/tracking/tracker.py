@@ -25,7 +25,9 @@ READING_GUIDE = """\
 - `val_loss/<head>`: a head's own loss on validation; it should fall and level off.
 - `val_r2`, `val_kappa`, `val_accuracy`: the head's figure; 0 (0.5 for accuracy) is what the best constant gets.
 - `loss_weight/<head>`: how much the head counted in that epoch; the weights always sum to the same number.
-- `val_criterion`: the fixed-weight sum by which the epoch was chosen, comparable between epochs and schedules.
+- `val_criterion`: mean over heads of validation loss divided by that of the best constant: by it the epoch was
+  chosen. No loss weight is in it, so it compares epochs and schedules.
+- `val_kappa` rounds values to classes; `test_kappa` cuts them where validation says is best, for every model.
 - `test_r2`, `test_kappa`, `test_accuracy` and the same of `tfidf`, `majority` and `ceiling`: the final table;
   `test_way/<head>` is the share of the way from the best constant (0) to the ceiling (1).
 - `converged_epoch/<head>`: the epoch at which the head had made 95 % of its gain.

@@ -11,7 +11,7 @@ from rmtrain.trajectories.schema import Trajectory, digest
 
 @dataclass(frozen=True)
 class Lengths:
-    """Smallest, median, mean and largest of a count per trajectory; all 0 where there are none."""
+    """Smallest, median, mean and largest of a count per trajectory."""
 
     smallest: int
     median: float
@@ -33,8 +33,8 @@ class Summary:
         n_errors: observations that are known to be errors.
         n_equal: trajectories whose task, steps and answer equal those of an earlier one, such as trials.
         n_rewarded: trajectories with an outcome reward.
-        steps: steps per trajectory.
-        calls: calls per trajectory.
+        steps: steps per trajectory; None without trajectories.
+        calls: calls per trajectory; None without trajectories.
         mean_reward: mean outcome reward of the `n_rewarded`, None where there are none.
         pass_hat: pass^1, pass^2, … up to the fewest rewarded trials of a task; empty unless every reward is 0
             or 1 and some task has two.
@@ -49,8 +49,8 @@ class Summary:
     n_errors: int
     n_equal: int
     n_rewarded: int
-    steps: Lengths
-    calls: Lengths
+    steps: Lengths | None
+    calls: Lengths | None
     mean_reward: float | None
     pass_hat: tuple[float, ...]
 
@@ -137,7 +137,7 @@ def _content(trajectory: Trajectory) -> str:
     return digest(trajectory.model_dump(include={"task", "steps", "answer"}))
 
 
-def _lengths(counts: Sequence[int]) -> Lengths:
+def _lengths(counts: Sequence[int]) -> Lengths | None:
     if not counts:
-        return Lengths(0, 0.0, 0.0, 0)
+        return None
     return Lengths(min(counts), float(median(counts)), float(mean(counts)), max(counts))

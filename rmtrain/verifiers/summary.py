@@ -59,22 +59,33 @@ class VerdictSummary:
         self._calls["calls"] += len(calls)
 
     @property
-    def totals(self) -> dict[str, int]:
-        """Calls, and among them known tools, schema-valid arguments, exact repeats and error results."""
+    def n_calls(self) -> int:
+        """Calls that some rule judged or abstained on."""
+        return self._calls["calls"]
+
+    @property
+    def totals(self) -> dict[str, int | None]:
+        """Of the calls: known tools, schema-valid arguments, exact repeats and error results.
+
+        None where the rule that tells did not judge.
+        """
+        told = {
+            "known_tools": ("known_tool", 1),
+            "schema_valid": ("valid_arguments", 1),
+            "exact_repeats": ("not_repeated", 0),
+            "error_results": ("no_error", 0),
+            "achieved_nothing": ("achieved_something", 0),
+        }
         return {
-            "calls": self._calls["calls"],
-            "known_tools": self._calls["known_tool=1"],
-            "schema_valid": self._calls["valid_arguments=1"],
-            "exact_repeats": self._calls["not_repeated=0"],
-            "error_results": self._calls["no_error=0"],
-            "achieved_nothing": self._calls["achieved_something=0"],
+            total: self._calls[f"{rule}={value}"] if rule in self.verifiers else None
+            for total, (rule, value) in told.items()
         }
 
     def as_dict(self) -> dict[str, Any]:
         """The summary as JSON; a mean of nothing is None."""
         return {
             "trajectories": self.trajectories,
-            "totals": self.totals,
+            "totals": {"calls": self.n_calls, **self.totals},
             "verifiers": {
                 name: {
                     "decided": count.decided,

@@ -5,7 +5,7 @@ misunderstands something carries its mistake on, as an agent would.
 """
 
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any
 
 from rmtrain.trajectories.schema import Call, Reference, Split, Subgoal, Task, Tool
 from rmtrain.world.vocabulary import Vocabulary
@@ -87,7 +87,7 @@ class WorldTask:
         moves: a shortest solution.
         known: beliefs the query itself gives.
         truth: what every belief should become.
-        answer: belief that the answer states; None where the answer is a report of what was done.
+        answer: belief that the answer states.
         answer_label: how one speaks of it.
         wrong_answers: values a fabricated answer may state.
         plan: what a careful agent says it will do.
@@ -177,6 +177,3 @@ def public_task(
         subgoals=tuple(subgoals),
         expected_steps=len(moves) + 1,
     )
-
-
-Quality = Literal[0, 1, 2]

@@ -34,7 +34,7 @@ def test_tool_efficiency_of_successes_against_failures(real_data: Path, record: 
         "tau_bench",
         {
             "pass_hat": summarise(trajectories).pass_hat,
-            "totals": summary.totals,
+            "totals": {"calls": summary.n_calls, **summary.totals},
             "tasks_with_both": len(both),
             "efficiency_of_successes": float(np.mean([np.mean(found[True]) for found in both])),
             "efficiency_of_failures": float(np.mean([np.mean(found[False]) for found in both])),

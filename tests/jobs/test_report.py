@@ -8,7 +8,7 @@ import pytest
 
 from rmtrain.config.jobs import JobSettings
 from rmtrain.config.paths import PathSettings
-from rmtrain.jobs.report import REPORT_VERSION, Report, is_main_process, next_command, table
+from rmtrain.jobs.report import REPORT_VERSION, Report, next_command, table
 from rmtrain.trajectories.schema import digest
 
 
@@ -58,16 +58,6 @@ def test_the_text_says_what_where_and_what_next(tmp_path, monkeypatch):
         "warning: 3 rows could not be read\n"
         "next: python -m rmtrain job=verify"
     )
-
-
-def test_of_several_processes_only_the_first_speaks(monkeypatch):
-    for name in ("RANK", "LOCAL_RANK", "NODE_RANK"):
-        monkeypatch.delenv(name, raising=False)
-    assert is_main_process()
-    monkeypatch.setenv("LOCAL_RANK", "0")
-    assert is_main_process()
-    monkeypatch.setenv("LOCAL_RANK", "1")
-    assert not is_main_process()
 
 
 @pytest.mark.parametrize(

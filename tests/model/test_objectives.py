@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from rmtrain.model.evaluation.metrics import explained_share, pair_accuracy, quadratic_kappa
+from rmtrain.model.metrics import explained_share, pair_accuracy, quadratic_kappa
 from rmtrain.model.objectives import OBJECTIVES
 
 

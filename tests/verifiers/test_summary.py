@@ -25,8 +25,8 @@ def test_counts_by_hand(make):
         summary.add(VerifierSuite().verify(trajectory))
     # Four calls: three of a known tool; two valid, one invalid, one unknown; one repeat; one error.
     # Achieved nothing: the repeat, which said the same again, and the error.
+    assert summary.n_calls == 4
     assert summary.totals == {
-        "calls": 4,
         "known_tools": 3,
         "schema_valid": 2,
         "exact_repeats": 1,
@@ -48,9 +48,17 @@ def test_counts_by_hand(make):
 def test_nothing_counted_has_no_mean():
     assert VerdictSummary().as_dict() == {
         "trajectories": 0,
-        "totals": dict.fromkeys(VerdictSummary().totals, 0),
+        "totals": {"calls": 0, **dict.fromkeys(VerdictSummary().totals)},
         "verifiers": {},
     }
+
+
+def test_what_no_rule_told_is_not_zero():
+    summary = VerdictSummary()
+    summary.add([Verdict(verifier="known_tool", version=1, trajectory_id="t", step_index=0, call_index=0, value=0.0)])
+    assert summary.n_calls == 1
+    assert summary.totals["known_tools"] == 0
+    assert {total for name, total in summary.totals.items() if name != "known_tools"} == {None}
 
 
 def test_the_number_of_kept_reasons_is_bounded():
@@ -79,7 +87,7 @@ def test_the_counts_of_tau_bench_are_the_published_ones(real_data):
         assert [each.dimension for each in verdicts if each.dimension] == ["correctness", "tool_efficiency"]
     totals = summary.totals
     assert summary.trajectories == 200
-    assert totals["calls"] == totals["known_tools"] == totals["schema_valid"] == 1164
+    assert summary.n_calls == totals["known_tools"] == totals["schema_valid"] == 1164
     assert totals["exact_repeats"] == 32
     assert totals["error_results"] == errors == 73
     # pass^1 is published as .420: the mean of 200 rewards of 0 or 1.

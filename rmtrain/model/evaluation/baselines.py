@@ -69,7 +69,7 @@ def tfidf(
     """TF-IDF over words and word pairs with a linear model per head, regularisation chosen on validation.
 
     A trajectory head reads the whole text; a step head its own block and the whole text, as two sets of
-    features; a Bradley-Terry head is a logistic model on differences.
+    features; a Bradley-Terry head is a logistic model on differences. A head without labels has no values.
     """
     whole = TfidfVectorizer(ngram_range=(1, 2), min_df=2, sublinear_tf=True)
     texts = [_text(example) for example in train]
@@ -79,15 +79,15 @@ def tfidf(
     x = {"train": whole.transform(texts)}
     x |= {"validation": whole.transform([_text(example) for example in validation])} if validation else {}
     x |= {"test": whole.transform([_text(example) for example in test])}
-    steps = _StepFeatures(train, x["train"])
+    steps = _StepFeatures(train) if any(head.level == "step" for head in heads.values()) else None
     values: Values = {}
     for name, head in heads.items():
         if head.objective == "bradley_terry":
             model = _fit_pairs(name, x, train_pairs, at, validation_pairs, at_validation, seed)
-            scores = np.zeros(len(test)) if model is None else x["test"] @ model.coef_[0]
-            values[name] = [np.array([score]) for score in np.asarray(scores).ravel()]
+            if model is not None:
+                values[name] = [np.array([score]) for score in np.asarray(x["test"] @ model.coef_[0]).ravel()]
             continue
-        if head.level == "step":
+        if steps is not None and head.level == "step":
             sets = {
                 "train": steps.transform(train, x["train"]),
                 "validation": steps.transform(validation, x["validation"]) if validation else None,
@@ -96,6 +96,8 @@ def tfidf(
         else:
             sets = {"train": x["train"], "validation": x.get("validation"), "test": x["test"]}
         flat = _fit_values(name, head, sets, train, validation)
+        if flat is None:
+            continue
         sizes = [len(example.blocks) if head.level == "step" else 1 for example in test]
         values[name] = [np.clip(part, 0.0, 1.0) for part in np.split(flat, np.cumsum(sizes)[:-1])]
     return values
@@ -108,7 +110,7 @@ def _text(example: Example) -> str:
 class _StepFeatures:
     """TF-IDF of a step's own block beside that of the whole text."""
 
-    def __init__(self, train: Sequence[Example], whole: Any) -> None:
+    def __init__(self, train: Sequence[Example]) -> None:
         self.own = TfidfVectorizer(ngram_range=(1, 2), min_df=2, sublinear_tf=True)
         self.own.fit([block for example in train for block in example.blocks])
 
@@ -120,15 +122,16 @@ class _StepFeatures:
 
 def _fit_values(
     name: str, head: HeadSettings, sets: Mapping[str, Any], train: Sequence[Example], validation: Sequence[Example]
-) -> Array:
-    """Values in [0, 1] for every unit of the test set, by ridge regression on the expected label."""
+) -> Array | None:
+    """Values for every unit of the test set, by ridge regression on the expected label; None without labels."""
     y, known = _targets(name, head, train)
     if not known.any():
-        return np.zeros(sets["test"].shape[0])
+        return None
+    x = sets["train"][known]
     yv, known_v = _targets(name, head, validation)
     best: tuple[float, Ridge] | None = None
     for alpha in ALPHAS:
-        model = Ridge(alpha=alpha).fit(sets["train"][known], y[known])
+        model = Ridge(alpha=alpha).fit(x, y[known])
         if sets["validation"] is None or not known_v.any():
             best = (0.0, model)
             if alpha >= 3.0:

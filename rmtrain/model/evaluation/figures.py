@@ -13,10 +13,10 @@ import numpy as np
 from rmtrain.config.model import HeadSettings
 from rmtrain.dataset.examples import Example, Pair
 from rmtrain.model.evaluation.baselines import Array, Values, expected, unit_labels
-from rmtrain.model.evaluation.metrics import Figure, explained_share, pair_accuracy, quadratic_kappa
+from rmtrain.model.metrics import Figure, explained_share, pair_accuracy, quadratic_kappa
 from rmtrain.model.objectives import OBJECTIVES
 
-Cuts = dict[str, tuple[float, ...]]
+CutPoints = dict[str, tuple[float, ...]]
 
 
 @dataclass(frozen=True)
@@ -50,12 +50,12 @@ class HeadRow:
         return (figure - self.chance) / (self.ceiling - self.chance)
 
 
-def choose_cuts(heads: Mapping[str, HeadSettings], values: Values, examples: Sequence[Example]) -> Cuts:
+def choose_cuts(heads: Mapping[str, HeadSettings], values: Values, examples: Sequence[Example]) -> CutPoints:
     """For each ordinal head the two or more cut points in [0, 1] with the highest kappa on `examples`.
 
     Without labels there the cuts lie halfway between the classes.
     """
-    cuts: Cuts = {}
+    cuts: CutPoints = {}
     for name, head in heads.items():
         if head.objective != "ordinal" or name not in values:
             continue
@@ -66,7 +66,11 @@ def choose_cuts(heads: Mapping[str, HeadSettings], values: Values, examples: Seq
 
 
 def figures(
-    heads: Mapping[str, HeadSettings], values: Values, examples: Sequence[Example], pairs: Sequence[Pair], cuts: Cuts
+    heads: Mapping[str, HeadSettings],
+    values: Values,
+    examples: Sequence[Example],
+    pairs: Sequence[Pair],
+    cuts: CutPoints,
 ) -> dict[str, Figure]:
     """One figure per head that has values.
 
@@ -181,6 +185,7 @@ def _best_cuts(flat: Array, labels: Array, start: tuple[float, ...]) -> tuple[fl
             kappas = []
             for option in options:
                 trial = [*cuts[:index], option, *cuts[index + 1 :]]
-                kappas.append(quadratic_kappa(np.digitize(flat, trial), labels).value or 0.0)
+                kappa = quadratic_kappa(np.digitize(flat, trial), labels).value
+                kappas.append(-np.inf if kappa is None else kappa)
             cuts[index] = options[int(np.argmax(kappas))]
     return tuple(cuts)

@@ -11,6 +11,7 @@ from rmtrain.dataset.store import Dataset
 from rmtrain.model.evaluation import baselines as simple
 from rmtrain.model.evaluation.figures import HeadRow, choose_cuts, figures, table, true_values
 from rmtrain.model.network import RewardNetwork
+from rmtrain.model.precision import find_device
 from rmtrain.model.predict import Predictions, predict
 
 
@@ -37,7 +38,7 @@ def head_table(
     Args:
         model: the trained model.
         dataset: its train split fits the baselines, its validation split chooses every cut point.
-        settings: precision and chunk size for reading.
+        settings: device, precision and chunk size for reading.
         baselines: also fit the simple models.
         cache: folder of cached vectors of a frozen backbone; None reads anew.
 
@@ -53,6 +54,7 @@ def head_table(
         model,
         examples,
         precision=settings.precision,
+        device=find_device(settings.accelerator).type,
         chunk_tokens=settings.chunk_tokens,
         cache=cache,
         progress=settings.progress,

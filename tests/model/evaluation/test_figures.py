@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from rmtrain.config.model import HeadSettings
 from rmtrain.dataset.examples import Example, Pair
 from rmtrain.model.evaluation.figures import HeadRow, choose_cuts, figures, table, true_values
-from rmtrain.model.evaluation.metrics import Figure, quadratic_kappa
+from rmtrain.model.metrics import Figure, quadratic_kappa
 
 STEP = {"step_quality": HeadSettings(level="step", objective="ordinal")}
 HEADS = {"correctness": HeadSettings(), **STEP, "consistency": HeadSettings(objective="bradley_terry")}

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import cohen_kappa_score, r2_score
 
-from rmtrain.model.evaluation.metrics import (
+from rmtrain.model.metrics import (
     Figure,
     constant_bce,
     constant_ordinal,
