@@ -3,6 +3,7 @@
 Exit status: 0 done, 1 a bug of ours (with a traceback), 2 something the user can mend, 130 interrupted.
 """
 
+import errno
 import sys
 from datetime import UTC, datetime
 from importlib import import_module
@@ -12,14 +13,17 @@ from rmtrain.config.help import help_text
 from rmtrain.config.jobs import JobSettings
 from rmtrain.errors import RmtrainError
 
+MACHINE = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.EMFILE, errno.ENAMETOOLONG)
+"""What no code of ours can mend: a full disk, rights, limits."""
+
 
 def run(settings: JobSettings, folder: Path) -> None:
     """Run one job; its report goes to ``folder/report.json`` and, as text, to standard output."""
     started = datetime.now(UTC)
     report = import_module(f"rmtrain.jobs.{settings.job}").run(settings, folder)
     report.close(settings.record, started)
-    report.save(folder)
     print(report.text())
+    report.save(folder)
 
 
 def main() -> int:
@@ -33,6 +37,12 @@ def main() -> int:
             compose_and_run(run)
     except RmtrainError as error:
         print(f"rmtrain: {error}", file=sys.stderr)
+        return 2
+    except OSError as error:
+        if error.errno not in MACHINE:
+            raise
+        place = f" at {error.filename}" if error.filename else ""
+        print(f"rmtrain: the machine refuses{place} ({error.strerror}). Mend that and run again.", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         print("rmtrain: interrupted", file=sys.stderr)

@@ -1,5 +1,6 @@
 """The command as a user meets it: exit status, streams, speed, and what it leaves in the run folder."""
 
+import errno
 import json
 import os
 import subprocess
@@ -77,6 +78,17 @@ def test_a_failed_job_leaves_the_earlier_report(command, tmp_path):
 
     assert command(page) == 2
     assert (tmp_path / "runs/main/verify/report.json").read_bytes() == before
+
+
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EROFS, errno.EACCES])
+def test_a_full_disk_is_no_bug_of_ours(command, capsys, number):
+    def page(settings, folder):
+        raise OSError(number, os.strerror(number), "runs/main/verify/verdicts.jsonl")
+
+    assert command(page) == 2
+    message = capsys.readouterr().err
+    assert message.startswith("rmtrain: the machine refuses at runs/main/verify/verdicts.jsonl (")
+    assert message.count("\n") == 1
 
 
 def test_an_interruption_is_status_130(command, capsys):

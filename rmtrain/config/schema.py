@@ -39,6 +39,11 @@ def named_subsection(hint: Any) -> type | None:
     return None
 
 
+def free_values(hint: Any) -> Any:
+    """Type of the values of a mapping with free names (``dict[str, str]``), None for anything else."""
+    return next((get_args(part)[1] for part in _alternatives(hint) if get_origin(part) is dict), None)
+
+
 def settings_of(section: type, prefix: str = "") -> Iterator[tuple[str, Any]]:
     """Every setting as dotted key and type, sections included; names that the user invents show as ``*``."""
     for name, hint in hints(section).items():
@@ -87,6 +92,8 @@ def unknown_setting(key: str, root: type) -> str:
         if hint is None:
             break
         path += f"{name}."
+        if (free := free_values(hint)) and not subsection(free):
+            hint, path = free, f"{path}{next(names, '*')}."
         below = named_subsection(hint) or subsection(hint)
         if below is None:
             return f"setting '{path[:-1]}' is {in_words(hint)} and has nothing below it, but '{key}' was given."
@@ -103,16 +110,29 @@ def unknown_setting(key: str, root: type) -> str:
 
 def type_of(key: str, root: type) -> Any:
     """Type of the setting at a dotted key, None where none is declared."""
-    section, hint = root, None
-    names = iter(key.split("."))
-    for name in names:
-        hint = hints(section).get(name)
-        if hint is None:
+    hint: Any = root
+    for name in key.split("."):
+        if free := free_values(hint):
+            hint = free
+        elif section := subsection(hint):
+            hint = hints(section).get(name)
+        else:
             return None
-        if (named := named_subsection(hint)) and next(names, None) is not None:
-            hint = named
-        section = subsection(hint) or section
     return hint
+
+
+def optional_section(key: str, root: type) -> str | None:
+    """Dotted key of the first section on the way to `key` that may be absent; None where all are there."""
+    section, path = root, ""
+    for name in key.split("."):
+        hint = hints(section).get(name)
+        inner = subsection(hint)
+        if inner is None:
+            return None
+        if type(None) in _alternatives(hint):
+            return f"{path}{name}"
+        section, path = inner, f"{path}{name}."
+    return None
 
 
 def in_words(hint: Any) -> str:

@@ -4,6 +4,36 @@ from dataclasses import dataclass, field
 
 
 @dataclass
+class FieldSettings:
+    """openai only: the name that rows have for a field of ours, dotted where it lies deeper. None: its usual names."""
+
+    messages: str | None = None
+    """The list of chat messages; usually messages, request.messages, traj, conversation or conversations."""
+    tools: str | None = None
+    """The list of function schemas; usually tools, request.tools or functions."""
+    task_id: str | None = None
+    """Text or number that rows of one task share; usually task_id, else rows of one query share a task."""
+    family: str | None = None
+    """Kind of task, text; no usual name."""
+    query: str | None = None
+    """The task as text; usually query, else the first user message is the task."""
+    answer: str | None = None
+    """The agent's final answer, text; no usual name, else the last assistant message without calls."""
+    reference: str | None = None
+    """The right answer or answers, text or a list, e.g. ground_truth.target; no usual name."""
+    reward: str | None = None
+    """What the environment gave, a number; usually reward or score."""
+    trial: str | None = None
+    """Whole number that tells attempts at a task apart; usually trial."""
+    policy: str | None = None
+    """The agent or its model, text; usually model or request.model."""
+    temperature: str | None = None
+    """Sampling temperature, a number; usually temperature or request.temperature."""
+    seed: str | None = None
+    """Sampling seed, a whole number; usually seed or request.seed."""
+
+
+@dataclass
 class SourceSettings:
     """Where agent logs lie and how they are read."""
 
@@ -13,9 +43,8 @@ class SourceSettings:
     """A file, or a folder whose .json and .jsonl files (also .gz) are read recursively in sorted order."""
     on_bad_row: str = "skip"
     """skip (the row goes to quarantine with its reason) | stop (the job ends at the first)."""
-    fields: dict[str, str] = field(default_factory=dict)
-    """openai only: our field to the dotted name it has in a row, e.g. `reference: ground_truth.target`. Ours:
-    messages, tools, task_id, family, query, answer, reference, reward, trial, policy, temperature, seed."""
+    fields: FieldSettings = field(default_factory=FieldSettings)
+    """Where a row names things differently, e.g. `source.fields.reference=ground_truth.target`."""
     max_rows: int | None = None
     """Most rows read, > 0; None reads all."""
     quarantine_chars: int = 2000

@@ -84,8 +84,9 @@ class BatchPlan:
         self._n_batches = -(-max(len(self._fill(self._order(number))) for number in passes) // epochs_per_pass)
         if self._n_batches * epochs_per_pass > len(self.atoms):
             raise DataError(
-                f"trainer.epochs_per_pass is {epochs_per_pass}, but the {len(tokens)} trajectories in training are too "
-                f"few to spread over that many epochs. Set trainer.epochs_per_pass=1."
+                f"trainer.epochs_per_pass is {epochs_per_pass}, but the {len(tokens)} trajectories in training "
+                f"({len(self.atoms)} where those that pairs connect count as one) are too few to spread over that many "
+                "epochs. Set trainer.epochs_per_pass=1."
             )
 
     def __len__(self) -> int:

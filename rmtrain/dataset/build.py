@@ -75,7 +75,7 @@ def build(
         The data and the counts of what was dropped.
 
     Raises:
-        ConfigError: a share is negative, or they do not sum to 1.
+        ConfigError: a share is negative, they do not sum to 1, or a head has other classes than people were asked for.
         DataError: there are no trajectories, a task is in two splits, or a pair joins two tasks.
     """
     shares: dict[str, float] = {name: float(getattr(splits, name)) for name in SPLITS}
@@ -84,6 +84,7 @@ def build(
             f"the shares of splits are {shares} and sum to {sum(shares.values()):g}. "
             "None may be negative, and they must sum to 1."
         )
+    _check_classes(labels, heads)
     judged = collect_verdicts(verdicts)
     dropped: Counter[str] = Counter(labels.dropped)
     built = Built({name: SplitData() for name in SPLITS}, dropped)
@@ -111,6 +112,20 @@ def build(
     _add_pairs(built, labels, heads, home)
     _count_unused(dropped, labels, heads, n_steps)
     return built
+
+
+def _check_classes(labels: Labels, heads: Mapping[str, HeadSettings]) -> None:
+    for name, steps in labels.steps.items():
+        head = heads.get(name)
+        if head is None or head.level != "step" or head.objective != "ordinal":
+            continue
+        for (trajectory_id, step_index), said in steps.items():
+            if len(said) != head.classes:
+                raise ConfigError(
+                    f"heads.{name}.classes is {head.classes}, but people's labels on it have {len(said)} classes (the "
+                    f"first: step {step_index} of '{trajectory_id}'). Set heads.{name}.classes={len(said)}, or make it "
+                    f"a head of values: heads.{name}.objective=bce"
+                )
 
 
 def _example(

@@ -6,6 +6,8 @@ None. None means that nobody said anything: it is masked in every loss and metri
 
 from dataclasses import dataclass, field
 
+from rmtrain.config.model import HeadSettings
+
 Value = float | tuple[float, ...] | None
 
 
@@ -55,3 +57,10 @@ class Pair:
     trajectory_b: str
     target: float
     pair_weight: float = 1.0
+
+
+def unit_labels(name: str, head: HeadSettings, example: Example) -> tuple[Value, ...]:
+    """The labels of one head on one example, by unit: the trajectory, or each step; None where nobody said anything."""
+    if head.level == "step":
+        return example.step_labels.get(name) or (None,) * len(example.blocks)
+    return (example.trajectory_labels.get(name),)

@@ -21,6 +21,8 @@ from rmtrain.trajectories.schema import SPLITS, Split, digest
 from rmtrain.trajectories.store import replace_folder
 
 FORMAT = "rmtrain.dataset/1"
+HEAD = {"level": str, "objective": str, "classes": int}
+"""What `dataset.json` says of a head."""
 
 
 @dataclass(frozen=True)
@@ -49,13 +51,15 @@ def save(built: Built, heads: Mapping[str, HeadSettings], options: RenderOptions
 
     Returns:
         What `dataset.json` holds.
+
+    Raises:
+        DataError: it cannot be written; what was there before is unchanged.
     """
     from datasets import Dataset as Table
     from datasets import DatasetDict, disable_progress_bars
 
     disable_progress_bars()
-    rows = {name: [_example_row(example, heads) for example in data.examples] for name, data in built.splits.items()}
-    pairs = {name: [vars(pair) for pair in data.pairs] for name, data in built.splits.items()}
+    rows, pairs = _rows(built.splits, heads)
     meta: dict[str, Any] = {
         "format": FORMAT,
         "digest": digest([rows, pairs])[:16],
@@ -65,10 +69,9 @@ def save(built: Built, heads: Mapping[str, HeadSettings], options: RenderOptions
         "splits": {name: _counts(data) for name, data in built.splits.items()},
         "dropped": dict(sorted(built.dropped.items())),
     }
-    folder.parent.mkdir(parents=True, exist_ok=True)
     scratch = folder.parent / f".{folder.name}.{uuid.uuid4().hex}.partial"
-    scratch.mkdir()
     try:
+        scratch.mkdir(parents=True)
         for name, parts, features in (("examples", rows, _features(heads)), ("pairs", pairs, _pair_features())):
             tables = {
                 split: Table.from_dict({key: [row[key] for row in part] for key in features}, features=features)
@@ -79,6 +82,11 @@ def save(built: Built, heads: Mapping[str, HeadSettings], options: RenderOptions
         (scratch / "dataset.json").write_text(json.dumps(meta, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
         (scratch / "README.md").write_text(card(meta), encoding="utf-8")
         replace_folder(scratch, folder)
+    except OSError as error:
+        raise DataError(
+            f"{folder} cannot be written ({error.strerror or error}). "
+            "Free some space or mend its rights; what was there before is unchanged."
+        ) from error
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
     return meta
@@ -88,22 +96,14 @@ def load(folder: Path) -> Dataset:
     """Read a dataset folder.
 
     Raises:
-        DataError: the folder is absent, is no dataset, is damaged, or was written by another version.
+        DataError: the folder is absent, is no dataset, does not read, is damaged, or was written by another version.
     """
-    path = folder / "dataset.json"
-    if not path.is_file():
-        raise DataError(f"{folder} is not a dataset: it holds no dataset.json. Make one: python -m rmtrain job=build")
-    try:
-        meta = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise DataError(f"{path} is not JSON ({error}). Build it again: job=build") from error
-    if meta.get("format") != FORMAT:
-        raise DataError(f"{path}: format '{meta.get('format')}', expected '{FORMAT}'. Build it again: job=build")
-    from datasets import load_from_disk
+    meta = _description(folder)
     from pyarrow import ArrowException
 
     try:
-        examples, pairs = load_from_disk(str(folder / "examples")), load_from_disk(str(folder / "pairs"))
+        heads = {name: HeadSettings(**head) for name, head in meta["heads"].items()}
+        examples, pairs = _tables(folder / "examples", _features(heads)), _tables(folder / "pairs", _pair_features())
         splits = {
             name: SplitData(
                 examples=[_row_example(row, meta["heads"]) for row in examples[name]],
@@ -111,9 +111,17 @@ def load(folder: Path) -> Dataset:
             )
             for name in SPLITS
         }
-    except (OSError, KeyError, ValueError, ArrowException) as error:
+        received = digest(_rows(splits, heads))[:16]
+    except PermissionError as error:
+        raise DataError(f"{error.filename or folder} cannot be read ({error.strerror}). Mend its rights.") from error
+    except (ArrowException, AttributeError, IndexError, KeyError, OSError, TypeError, ValueError) as error:
         what = str(error).strip().splitlines() or [type(error).__name__]
         raise DataError(f"{folder} is damaged ({what[0]}). Build it again: job=build") from error
+    if received != meta["digest"]:
+        raise DataError(
+            f"{folder} is damaged: its contents have digest {received}, but dataset.json says {meta['digest']}. "
+            "Build it again: job=build"
+        )
     return Dataset(
         splits=splits,
         digest=meta["digest"],
@@ -122,6 +130,44 @@ def load(folder: Path) -> Dataset:
         heads=meta["heads"],
         folder=folder,
     )
+
+
+def _description(folder: Path) -> dict[str, Any]:
+    """What `dataset.json` holds, checked."""
+    path = folder / "dataset.json"
+    try:
+        if not path.is_file():
+            raise DataError(
+                f"{folder} is not a dataset: it holds no dataset.json. Make one: python -m rmtrain job=build"
+            )
+        meta = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise DataError(f"{path} cannot be read ({error.strerror}). Mend its rights.") from error
+    except ValueError as error:
+        raise DataError(f"{path} is not JSON ({error}). Build it again: job=build") from error
+    if not isinstance(meta, dict):
+        raise DataError(f"{path} holds no mapping. Build it again: job=build")
+    if meta.get("format") != FORMAT:
+        raise DataError(f"{path}: format '{meta.get('format')}', expected '{FORMAT}'. Build it again: job=build")
+    for key, kind in (("digest", str), ("render_hash", str), ("markers", bool), ("heads", dict)):
+        if not isinstance(meta.get(key), kind):
+            raise DataError(f"{path}: {key} is {meta.get(key)!r}, not as it was written. Build it again: job=build")
+    for name, head in meta["heads"].items():
+        if not isinstance(head, dict) or {key: type(value) for key, value in head.items()} != HEAD:
+            raise DataError(f"{path}: head '{name}' is {head!r}, not as it was written. Build it again: job=build")
+    return meta
+
+
+def _tables(folder: Path, features: Any) -> Any:
+    """The Arrow tables of every split, checked for their columns and for offsets that lie outside."""
+    from datasets import load_from_disk
+
+    tables = load_from_disk(str(folder))
+    for name in SPLITS:
+        if set(tables[name].column_names) != set(features):
+            raise ValueError(f"{folder.name} of {name} have columns {', '.join(tables[name].column_names)}")
+        tables[name].data.validate(full=True)
+    return tables
 
 
 def card(meta: Mapping[str, Any]) -> str:
@@ -205,16 +251,33 @@ def _example_row(example: Example, heads: Mapping[str, HeadSettings]) -> dict[st
     for name, head in heads.items():
         if head.level == "step":
             row[f"label/{name}"] = [_plain(value) for value in example.step_labels.get(name, ())]
-            row[f"truth/{name}"] = list(example.step_truth[name]) if name in example.step_truth else None
+            row[f"truth/{name}"] = _plain(example.step_truth.get(name))
         else:
             if head.objective != "bradley_terry":
                 row[f"label/{name}"] = _plain(example.trajectory_labels.get(name))
-            row[f"truth/{name}"] = example.truth.get(name)
+            row[f"truth/{name}"] = _plain(example.truth.get(name))
     return row
 
 
-def _plain(value: Value) -> Any:
-    return list(value) if isinstance(value, tuple) else value
+def _rows(
+    splits: Mapping[Split, SplitData], heads: Mapping[str, HeadSettings]
+) -> tuple[dict[str, list[dict[str, Any]]], dict[str, list[dict[str, Any]]]]:
+    """Rows of examples and of pairs by split, as plain data: what is written, and what the digest is of."""
+    return (
+        {name: [_example_row(example, heads) for example in data.examples] for name, data in splits.items()},
+        {name: [_pair_row(pair) for pair in data.pairs] for name, data in splits.items()},
+    )
+
+
+def _pair_row(pair: Pair) -> dict[str, Any]:
+    return {**vars(pair), "target": float(pair.target), "pair_weight": float(pair.pair_weight)}
+
+
+def _plain(value: float | int | tuple[float | int | None, ...] | None) -> Any:
+    """A value as Arrow gives it back, so that the digest is the same before and after: 1 and 1.0 are one number."""
+    if isinstance(value, tuple):
+        return [_plain(part) for part in value]
+    return None if value is None else float(value)
 
 
 def _row_example(row: Mapping[str, Any], heads: Mapping[str, Mapping[str, Any]]) -> Example:

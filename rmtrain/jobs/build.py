@@ -12,6 +12,7 @@ from rmtrain.jobs.progress import progress
 from rmtrain.jobs.report import Report, next_command, table
 from rmtrain.labels.aggregate import Labels, aggregate
 from rmtrain.labels.schema import ANNOTATION
+from rmtrain.model.objectives import check_heads
 from rmtrain.trajectories.render import RenderOptions
 from rmtrain.trajectories.schema import Trajectory
 from rmtrain.trajectories.store import read
@@ -21,6 +22,7 @@ from rmtrain.world.truth import Truth
 
 def run(settings: BuildSettings, folder: Path) -> Report:
     """Give every trajectory its labels and its split, and write them as Arrow tables."""
+    check_heads(settings.heads)
     source = trajectories_of(settings, settings.trajectories)
     verdicts = existing(settings.verdicts, "verdicts", command(settings, "verify"))
     labels = _labels(settings, source)
@@ -58,7 +60,8 @@ def run(settings: BuildSettings, folder: Path) -> Report:
                 for name, c in splits.items()
             ],
         ),
-        warnings=[f"left out: {count:,} x {reason}" for reason, count in meta["dropped"].items() if count]
+        warnings=_stale(settings, source, verdicts)
+        + [f"left out: {count:,} x {reason}" for reason, count in meta["dropped"].items() if count]
         + [
             f"no label for head '{name}' in {split}"
             for split in ("train", "validation", "test")
@@ -67,6 +70,17 @@ def run(settings: BuildSettings, folder: Path) -> Report:
         ],
         next=[next_command(settings, "train", folder, dataset=dataset)],
     )
+
+
+def _stale(settings: BuildSettings, source: Path, verdicts: Path) -> list[str]:
+    """Ids stay the same where only rewards or references changed, so stale verdicts are known by their age alone."""
+    in_one_corpus = verdicts.resolve().parents[1] == source.resolve().parents[1]
+    if not in_one_corpus or verdicts.stat().st_mtime_ns >= source.stat().st_mtime_ns:
+        return []
+    again = command(settings, "verify")
+    return [
+        f"{verdicts} is older than {source}: if rewards or references changed, judge anew ({again}) and build again"
+    ]
 
 
 def _labels(settings: BuildSettings, source: Path) -> Labels:

@@ -5,7 +5,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from rmtrain.config.jobs import IngestSettings
-from rmtrain.jobs.inputs import log_warnings, read_log
+from rmtrain.jobs.inputs import log_warnings, read_log, refuse_replacing
 from rmtrain.jobs.progress import progress
 from rmtrain.jobs.report import Report, next_command
 from rmtrain.trajectories.importers.base import BadRow, IngestCounts
@@ -18,6 +18,7 @@ def run(settings: IngestSettings, folder: Path) -> Report:
     """Read the log, write what became of each row, count."""
     counts, bad = IngestCounts(), list[BadRow]()
     trajectories, quarantine = folder / "trajectories.jsonl", folder / "quarantine.jsonl"
+    refuse_replacing(Path(settings.source.path or ""), [trajectories, quarantine])
     write(trajectories, progress(read_log(settings.source, counts, bad), "ingest", "trajectory"))
     write(quarantine, bad)
     summary = summarise(read(trajectories, Trajectory))

@@ -1,17 +1,23 @@
 """What a job reads: the file it was told, what an earlier job of the same corpus left, or a log row by row."""
 
+import os
+import re
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from rmtrain.config.jobs import JobSettings
 from rmtrain.config.source import SourceSettings
 from rmtrain.errors import DataError
+from rmtrain.trajectories.disk import kind_at
 from rmtrain.trajectories.importers.base import BadRow, IngestCounts
 from rmtrain.trajectories.importers.ingest import ingest
 from rmtrain.trajectories.schema import Trajectory
 
 MAKERS = ("ingest", "simulate")
+
+_PLAIN = re.compile(r"(?:[A-Za-z_/]|\.{1,2}/)[A-Za-z0-9_./@+-]*")  # read as text by Hydra without quotes
+_NO_TEXT = ("null", "true", "false", "nan", "inf")  # what it would read as something else
 
 
 def corpus_folder(settings: JobSettings) -> Path:
@@ -28,12 +34,12 @@ def trajectories_of(settings: JobSettings, given: str | None, setting: str = "tr
         setting: the setting that names it.
 
     Raises:
-        DataError: the file does not exist, or none was given and neither job has left one.
+        DataError: the file does not exist, none was given and neither job has left one, or the disk does not tell.
     """
     if given is not None:
         return existing(given, setting, f"{command(settings, 'ingest')} source.path=FILE")
     places = [corpus_folder(settings) / maker / "trajectories.jsonl" for maker in MAKERS]
-    made = [place for place in places if place.is_file()]
+    made = [place for place in places if kind_at(place) == "file"]
     if not made:
         raise DataError(
             f"no trajectories in {places[0]} or {places[1]}. Make some: {command(settings, 'ingest')} "
@@ -51,11 +57,27 @@ def existing(path: str | Path, setting: str, remedy: str) -> Path:
         remedy: the command that makes it.
 
     Raises:
-        DataError: it does not exist.
+        DataError: it does not exist, or the disk does not tell.
     """
-    if not Path(path).exists():
+    if kind_at(path) is None:
         raise DataError(f"{setting}={path} does not exist. Make it: {remedy}; or name another: {setting}=PATH")
     return Path(path)
+
+
+def refuse_replacing(given: Path, made: Iterable[Path], remedy: str = "hydra.run.dir=FOLDER") -> None:
+    """Refuse to write a result over what it is made from.
+
+    Args:
+        given: what the job reads.
+        made: the files that it writes.
+        remedy: the settings that say where it writes.
+
+    Raises:
+        DataError: one of them is the file that is read.
+    """
+    for path in made:
+        if kind_at(path) == kind_at(given) == "file" and os.path.samefile(path, given):
+            raise DataError(f"{path} is read by this job and would be replaced by it. Write elsewhere: {remedy}")
 
 
 def command(settings: JobSettings, job: str) -> str:
@@ -63,10 +85,24 @@ def command(settings: JobSettings, job: str) -> str:
     usual = JobSettings(job=job)
     words = ["python -m rmtrain", f"job={job}"]
     if settings.corpus != usual.corpus:
-        words.append(f"corpus={settings.corpus}")
+        words.append(assignment("corpus", settings.corpus))
     if settings.paths.runs != usual.paths.runs:
-        words.append(f"paths.runs={shlex.quote(settings.paths.runs)}")
+        words.append(assignment("paths.runs", settings.paths.runs))
     return " ".join(words)
+
+
+def assignment(name: str, value: str | Path) -> str:
+    """``name=value`` as it is typed on a command line: quoted for Hydra where it needs that, then for the shell.
+
+    Args:
+        name: dotted name of a setting.
+        value: what it is to be, literally.
+    """
+    text = str(value)
+    if not _PLAIN.fullmatch(text) or text.lower() in _NO_TEXT:
+        text = re.sub(r"(\\*)\$\{", r"\1\1\\${", text)  # no interpolation
+        text = '"' + re.sub(r'(\\+)(?="|\Z)', r"\1\1", text).replace('"', '\\"') + '"'
+    return shlex.quote(f"{name}={text}")
 
 
 def read_log(source: SourceSettings, counts: IngestCounts, bad: list[BadRow]) -> Iterator[Trajectory]:

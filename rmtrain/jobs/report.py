@@ -6,8 +6,9 @@ The same content twice: ``report.json`` in the run folder for programs, a few li
 import json
 import os
 import platform
-import shlex
+import uuid
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
@@ -15,7 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from rmtrain.config.jobs import JobSettings
-from rmtrain.jobs.inputs import command
+from rmtrain.errors import DataError
+from rmtrain.jobs.inputs import assignment, command
 from rmtrain.trajectories.schema import digest
 
 REPORT_VERSION = "rmtrain.report/1"
@@ -73,15 +75,23 @@ class Report:
 
         Raises:
             ValueError: a figure is NaN or infinite.
+            DataError: the file cannot be written.
         """
         content = {"schema_version": REPORT_VERSION, **asdict(self)}
         content["artefacts"] = {name: str(path) for name, path in self.artefacts.items()}
         text = json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
-        folder.mkdir(parents=True, exist_ok=True)
         path = folder / "report.json"
-        unfinished = path.with_suffix(".json.tmp")
-        unfinished.write_text(text, encoding="utf-8")
-        os.replace(unfinished, path)
+        unfinished = folder / f".report.{uuid.uuid4().hex}.partial"
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            unfinished.write_text(text, encoding="utf-8")
+            os.replace(unfinished, path)
+        except OSError as error:
+            with suppress(OSError):
+                unfinished.unlink()
+            raise DataError(
+                f"{path} cannot be written ({error.strerror}). Free some space, or mend its rights."
+            ) from error
         return path
 
     def text(self) -> str:
@@ -112,7 +122,7 @@ def next_command(settings: JobSettings, job: str, folder: Path, **inputs: Path) 
         inputs = {f"{name}.path": path for name, path in inputs.items()}
     usual = Path(settings.paths.runs) / settings.corpus / settings.job
     if folder.resolve() != usual.resolve():
-        words += [f"{name}={shlex.quote(short(path))}" for name, path in inputs.items()]
+        words += [assignment(name, short(path)) for name, path in inputs.items()]
     return " ".join(words)
 
 

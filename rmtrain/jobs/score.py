@@ -1,15 +1,17 @@
 """job=score: a reward model and trajectories → ``rewards.jsonl``, every head's value on each."""
 
+import os
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from rmtrain.config.jobs import ScoreSettings
-from rmtrain.errors import ConfigError
-from rmtrain.jobs.inputs import log_warnings, read_log, trajectories_of
+from rmtrain.errors import ConfigError, DataError
+from rmtrain.jobs.inputs import assignment, log_warnings, read_log, refuse_replacing, trajectories_of
 from rmtrain.jobs.progress import progress
 from rmtrain.jobs.report import Report, table
 from rmtrain.reward.scorer import RewardBreakdown, RewardModel
+from rmtrain.trajectories.disk import kind_at
 from rmtrain.trajectories.importers.base import BadRow, IngestCounts
 from rmtrain.trajectories.schema import Trajectory
 from rmtrain.trajectories.store import read, write
@@ -19,13 +21,16 @@ def run(settings: ScoreSettings, folder: Path) -> Report:
     """Judge every trajectory with every head, a batch in memory at a time."""
     if settings.input is not None and settings.source is not None:
         raise ConfigError("input and source both say what to score. Give input=FILE of trajectories, or source=…")
+    counts, bad, totals = IngestCounts(), list[BadRow](), _Totals()
+    if settings.source is None:
+        given = trajectories_of(settings, settings.input, "input")
+        trajectories = read(given, Trajectory)
+    else:
+        given = Path(settings.source.path or "")
+        trajectories = read_log(settings.source, counts, bad)
+    rewards, quarantine = _target(settings, folder, given), folder / "quarantine.jsonl"
     model = RewardModel.load(settings.model)
-    counts, bad = IngestCounts(), list[BadRow]()
-    rewards = folder / "rewards.jsonl" if settings.output is None else Path(settings.output)
-    totals = _Totals()
-    trajectories = progress(_trajectories(settings, counts, bad), "score", "trajectory")
-    write(rewards, totals.watch(model.stream(totals.count(trajectories))))
-    quarantine = folder / "quarantine.jsonl"
+    write(rewards, totals.watch(model.stream(totals.judgeable(progress(trajectories, "score", "trajectory")))))
     if settings.source is not None:
         write(quarantine, bad)
     return Report(
@@ -35,21 +40,61 @@ def run(settings: ScoreSettings, folder: Path) -> Report:
         figures={
             "mean": totals.means(),
             "cut_tokens": totals.n_cut_tokens,
+            "without_step": totals.n_without_step,
             "model": model.model_id,
             **({"ingest": asdict(counts)} if settings.source is not None else {}),
         },
         lines=table(["head", "mean value"], [[name, mean] for name, mean in totals.means().items()]),
-        warnings=[*log_warnings(counts, bad), *_cut(totals)],
+        warnings=[*log_warnings(counts, bad), *_warnings(totals)],
     )
 
 
-def _trajectories(settings: ScoreSettings, counts: IngestCounts, bad: list[BadRow]) -> Iterator[Trajectory]:
-    if settings.source is None:
-        return read(trajectories_of(settings, settings.input, "input"), Trajectory)
-    return read_log(settings.source, counts, bad)
+def _target(settings: ScoreSettings, folder: Path, given: Path) -> Path:
+    """The file to write rewards to, checked before anything is scored.
+
+    Args:
+        settings: the job's.
+        folder: the run folder.
+        given: what is read.
+
+    Raises:
+        DataError: it cannot be written, or something other than rewards would be lost.
+    """
+    target = folder / "rewards.jsonl" if settings.output is None else Path(settings.output)
+    others = [folder / "report.json", *([folder / "quarantine.jsonl"] if settings.source is not None else [])]
+    name, remedy = f"output={target}", "Name another file: output=FILE"
+    kind = kind_at(target)
+    if kind == "folder":
+        raise DataError(f"{name} is a folder. Name a file in it: {assignment('output', target / 'rewards.jsonl')}")
+    if kind not in ("file", None):
+        raise DataError(f"{name} is a {kind}. {remedy}")
+    if os.path.realpath(target) in map(os.path.realpath, others):
+        raise DataError(f"{name} is where this job writes something else. {remedy}")
+    refuse_replacing(given, [target, *others], "output=FILE, or hydra.run.dir=FOLDER")
+    if kind == "file" and settings.output is not None and not _holds_rewards(target):
+        raise DataError(f"{name} holds something other than rewards, which would be lost. {remedy}")
+    place = next(above for above in Path(os.path.realpath(target)).parents if kind_at(above) is not None)
+    if kind_at(place) != "folder":
+        raise DataError(f"{name} cannot be made: {place} is no folder. {remedy}")
+    if not os.access(place, os.W_OK | os.X_OK):
+        raise DataError(f"{name} cannot be made: there is no right to write in {place}. {remedy}")
+    return target
 
 
-def _cut(totals: "_Totals") -> Iterator[str]:
+def _holds_rewards(path: Path) -> bool:
+    try:
+        next(read(path, RewardBreakdown), None)  # nothing at all may be replaced too
+    except DataError:
+        return False
+    return True
+
+
+def _warnings(totals: "_Totals") -> Iterator[str]:
+    if totals.n_without_step:
+        yield (
+            f"{totals.n_without_step:,} trajectories have no step to judge and were left out, "
+            f"the first: '{totals.first_without_step}'"
+        )
     if totals.n_cut_tokens:
         yield f"{totals.n_cut_tokens:,} tokens did not fit and were not read, the middles of long steps and task texts"
 
@@ -61,12 +106,18 @@ class _Totals:
     n: int = 0
     n_steps: int = 0
     n_cut_tokens: int = 0
+    n_without_step: int = 0
+    first_without_step: str | None = None
     sums: dict[str, float] = field(default_factory=dict)
 
-    def count(self, trajectories: Iterable[Trajectory]) -> Iterator[Trajectory]:
+    def judgeable(self, trajectories: Iterable[Trajectory]) -> Iterator[Trajectory]:
         for trajectory in trajectories:
-            self.n_steps += len(trajectory.steps)
-            yield trajectory
+            if trajectory.steps:
+                self.n_steps += len(trajectory.steps)
+                yield trajectory
+            else:
+                self.n_without_step += 1
+                self.first_without_step = self.first_without_step or trajectory.trajectory_id
 
     def watch(self, rewards: Iterable[RewardBreakdown]) -> Iterator[RewardBreakdown]:
         for reward in rewards:

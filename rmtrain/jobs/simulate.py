@@ -5,12 +5,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from rmtrain.config.jobs import SimulateSettings
+from rmtrain.config.world import WorldSettings
 from rmtrain.jobs.progress import progress
 from rmtrain.jobs.report import Report, next_command
 from rmtrain.labels.annotators import annotate_task, hire
 from rmtrain.trajectories.schema import Trajectory
 from rmtrain.trajectories.store import write
-from rmtrain.world.simulate import TaskRecord, simulate
+from rmtrain.world.simulate import TaskRecord, empty_splits, enough_tasks, simulate
 
 
 def run(settings: SimulateSettings, folder: Path) -> Report:
@@ -43,9 +44,22 @@ def run(settings: SimulateSettings, folder: Path) -> Report:
             "annotations": n_annotations,
         },
         figures={"policies": dict(policies), "families": dict(families), "splits": dict(splits)},
+        warnings=list(_warnings(world)),
         next=[next_command(settings, "verify", folder, trajectories=paths["trajectories"])],
     )
 
 
 def _trajectories(records: list[TaskRecord]) -> Iterator[Trajectory]:
     return (trajectory for record in records for trajectory in record.trajectories)
+
+
+def _warnings(world: WorldSettings) -> Iterator[str]:
+    if empty := empty_splits(world):
+        enough = enough_tasks(world)
+        remedy = (
+            "raise their shares" if enough is None else f"the next number that fills them is world.n_tasks={enough}"
+        )
+        yield (
+            f"world.n_tasks={world.n_tasks} is too few for these shares: no task of some family is in "
+            f"{' or '.join(empty)}; {remedy}"
+        )

@@ -1,7 +1,6 @@
 """job=train: a dataset → a reward model, its figures beside simple models', and the run's record in MLflow."""
 
 import json
-import shlex
 import shutil
 from dataclasses import asdict
 from pathlib import Path
@@ -10,9 +9,11 @@ from typing import TYPE_CHECKING
 from rmtrain.config.jobs import TrainSettings
 from rmtrain.dataset.store import Dataset, load
 from rmtrain.errors import ConfigError, DataError, unknown
-from rmtrain.jobs.embedded import EMBEDDED, embedded_dataset
-from rmtrain.jobs.inputs import command, existing
+from rmtrain.jobs.embedded import EMBEDDED, load_embedded
+from rmtrain.jobs.inputs import assignment, command, existing
 from rmtrain.jobs.report import Report, short, table
+from rmtrain.model.objectives import check_heads
+from rmtrain.schedule import check_schedule
 from rmtrain.tracking.tracker import Tracker
 from rmtrain.trajectories.render import RenderOptions, render_hash
 
@@ -21,20 +22,37 @@ if TYPE_CHECKING:
     from rmtrain.model.evaluation.table import HeadTable
     from rmtrain.model.train import Fitted
 
+POLICIES = ("drop", "stop")
+
 
 def run(settings: TrainSettings, folder: Path) -> Report:
     """Fit on train, choose the epoch and cut points on validation, report on test."""
+    _check(settings)
     dataset = _dataset(settings)
     left_out = _leave_out(settings, dataset)
     tracker = Tracker(settings.tracking, folder.name, {"dataset": dataset.digest, "schedule": settings.schedule.kind})
     is_done = False
     try:
         report = _train(settings, dataset, tracker, folder)
-        report.warnings = [*left_out, *report.warnings]
         is_done = True
     finally:
         tracker.close(is_done)
+    unrecorded = [] if tracker.problem is None else [tracker.problem]
+    report.warnings = [*left_out, *report.warnings, *unrecorded]
     return report
+
+
+def _check(settings: TrainSettings) -> None:
+    """Refuse what cannot be trained before a corpus is made or read for it."""
+    from rmtrain.model.pretrained import check_backbone
+    from rmtrain.model.train import check_trainer
+
+    check_heads(settings.heads)
+    check_schedule(settings.schedule, settings.heads)
+    if settings.dataset.unlabelled_heads not in POLICIES:
+        raise ConfigError(unknown("dataset.unlabelled_heads", settings.dataset.unlabelled_heads, POLICIES))
+    check_trainer(settings.trainer)
+    check_backbone(settings.backbone)
 
 
 def _train(settings: TrainSettings, dataset: Dataset, tracker: Tracker, folder: Path) -> Report:
@@ -66,7 +84,7 @@ def _train(settings: TrainSettings, dataset: Dataset, tracker: Tracker, folder: 
         callbacks=[Curves(tracker.metrics)],
     )
     saved = save_model(model, folder / "model")
-    shutil.rmtree(folder / "checkpoints")  # the model is whole without them
+    shutil.rmtree(folder / "checkpoints", ignore_errors=True)  # the model is whole without them
     held = head_table(model, dataset, settings.trainer, baselines=settings.baselines, cache=cache)
     converged = converged_epochs(settings.heads, fitted.history)
     tracker.metrics({f"converged_epoch/{name}": float(epoch) for name, epoch in converged.items() if epoch is not None})
@@ -82,7 +100,7 @@ def _train(settings: TrainSettings, dataset: Dataset, tracker: Tracker, folder: 
         counts={"epochs": len(fitted.history), "best_epoch": fitted.best_epoch + 1},
         figures=_figures(dataset, fitted, held, converged, tracker),
         lines=_lines(held),
-        warnings=[*fitted.notes, *_cut(fitted)],
+        warnings=[*dict.fromkeys([*fitted.notes, *held.notes]), *_cut(fitted)],
         next=_next(settings, saved, dataset, tracker),
     )
 
@@ -94,10 +112,10 @@ def _dataset(settings: TrainSettings) -> Dataset:
                 f"corpus={settings.corpus} is not what dataset=embedded trains on. To train on what was built in that "
                 f"corpus add dataset=folder; for the embedded corpus leave corpus out."
             )
-        folder = embedded_dataset(settings)
+        dataset = load_embedded(settings)
     else:
-        folder = existing(settings.dataset.path, "dataset.path", command(settings, "build"))
-    dataset = load(folder)
+        dataset = load(existing(settings.dataset.path, "dataset.path", command(settings, "build")))
+    folder = dataset.folder
     expected = render_hash(RenderOptions(markers=settings.encoder.markers))
     if dataset.render_hash != expected:
         raise ConfigError(
@@ -121,18 +139,16 @@ def _leave_out(settings: TrainSettings, dataset: Dataset) -> list[str]:
     Returns:
         One sentence for each that was left out.
     """
-    policies = ("drop", "stop")
-    if settings.dataset.unlabelled_heads not in policies:
-        raise ConfigError(unknown("dataset.unlabelled_heads", settings.dataset.unlabelled_heads, policies))
     labelled = {pair.head for pair in dataset.splits["train"].pairs if pair.target != 0.5}
     for example in dataset.splits["train"].examples:
         labelled |= {name for name, label in example.trajectory_labels.items() if label is not None}
         labelled |= {name for name, labels in example.step_labels.items() if any(v is not None for v in labels)}
     missing = [name for name in settings.heads if name not in labelled]
     if len(missing) == len(settings.heads) or (missing and settings.dataset.unlabelled_heads == "stop"):
+        without = "" if len(missing) == len(settings.heads) else ", or train without: dataset.unlabelled_heads=drop"
         raise DataError(
             f"{dataset.folder} has no label in training for {', '.join(missing)}. Label some trajectories and build "
-            "again (job=build annotations=FILE), or train without: dataset.unlabelled_heads=drop"
+            f"again (job=build annotations=FILE){without}"
         )
     settings.heads = {name: head for name, head in settings.heads.items() if name in labelled}
     return [
@@ -209,6 +225,8 @@ def _cut(fitted: "Fitted") -> list[str]:
 
 
 def _lines(held: "HeadTable") -> list[str]:
+    if not held.rows:
+        return []
     lines = ["", *_rows(held.rows), "  (test split; of the way: from chance to ceiling)", ""]
     for family in held.unseen:
         lines += [f"  of these, tasks of the family '{family}', which training never saw:"]
@@ -233,10 +251,10 @@ def _percent(share: float | None) -> str | None:
 
 def _next(settings: TrainSettings, model: Path, dataset: Dataset, tracker: Tracker) -> list[str]:
     trajectories = dataset.folder.parent.parent / "simulate" / "trajectories.jsonl"
-    given = shlex.quote(short(trajectories)) if trajectories.is_file() else "FILE"
+    given = assignment("input", short(trajectories)) if trajectories.is_file() else "input=FILE"
     look = [] if tracker.run_id is None else [f"make mlflow    # then open {tracker.page}"]
     return [
         *look,
-        f"{command(settings, 'score')} model={shlex.quote(short(model))} input={given}",
+        f"{command(settings, 'score')} {assignment('model', short(model))} {given}",
         "python -m rmtrain job=ingest source=openai source.path=YOUR_LOGS.jsonl corpus=mine",
     ]

@@ -4,7 +4,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from rmtrain.config.jobs import VerifySettings
-from rmtrain.jobs.inputs import trajectories_of
+from rmtrain.errors import DataError
+from rmtrain.jobs.inputs import command, refuse_replacing, trajectories_of
 from rmtrain.jobs.progress import progress
 from rmtrain.jobs.report import Report, next_command, table
 from rmtrain.trajectories.store import write
@@ -18,8 +19,11 @@ def run(settings: VerifySettings, folder: Path) -> Report:
     suite = VerifierSuite(settings.verifiers)
     trajectories = trajectories_of(settings, settings.trajectories)
     verdicts, summary = folder / "verdicts.jsonl", VerdictSummary()
+    refuse_replacing(trajectories, [verdicts])
     judged = progress(suite.verify_corpus(trajectories), "verify", "trajectory")
-    n_verdicts = write(verdicts, _counted(judged, summary))
+    makers = f"{command(settings, 'ingest')} source.path=FILE, or {command(settings, 'simulate')}"
+    nothing = f"{trajectories}: holds no trajectory. Make some: {makers}"
+    n_verdicts = write(verdicts, _counted(judged, summary, nothing))
     return Report(
         job=settings.job,
         artefacts={"verdicts": verdicts},
@@ -31,10 +35,12 @@ def run(settings: VerifySettings, folder: Path) -> Report:
     )
 
 
-def _counted(judged: Iterable[list[Verdict]], summary: VerdictSummary) -> Iterator[Verdict]:
+def _counted(judged: Iterable[list[Verdict]], summary: VerdictSummary, nothing: str) -> Iterator[Verdict]:
     for verdicts in judged:
         summary.add(verdicts)
         yield from verdicts
+    if not summary.trajectories:
+        raise DataError(nothing)  # before the earlier verdicts are replaced
 
 
 def _lines(summary: VerdictSummary) -> list[str]:

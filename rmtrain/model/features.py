@@ -7,7 +7,8 @@ and in it shards of vectors keyed by the text of each trajectory, so that splits
 import os
 import uuid
 from collections.abc import Sequence
-from dataclasses import asdict
+from contextlib import suppress
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,19 @@ from rmtrain.trajectories.schema import digest
 SHARD = 256  # trajectories a shard: what an interrupted run loses at most
 
 
+@dataclass(frozen=True)
+class Features:
+    """Backbone vectors of examples.
+
+    Attributes:
+        vectors: for each example an array: row 0 its task prefix, then its steps.
+        note: a sentence where they could not be kept, else None.
+    """
+
+    vectors: list[Vectors]
+    note: str | None = None
+
+
 def features(
     model: RewardNetwork,
     examples: Sequence[Example],
@@ -38,8 +52,10 @@ def features(
     device: torch.device,
     cache: Path | None,
     progress: bool = False,
-) -> list[Vectors]:
+) -> Features:
     """Backbone vectors of each example, from the cache where it has them.
+
+    A cache that cannot be written costs time, not the run: the vectors are then computed and not kept.
 
     Args:
         model: whose backbone reads; it is moved to `device`.
@@ -51,13 +67,11 @@ def features(
         cache: folder of the cache; None keeps nothing.
         progress: show a progress bar.
 
-    Returns:
-        For each example an array: row 0 its task prefix, then its steps.
-
     Raises:
         ModelError: a shard of the cache is damaged.
     """
     folder = None if cache is None else cache / _reading_key(model, precision)
+    note = None
     keys = [digest([example.prefix, *example.blocks]) for example in examples]
     found = {} if folder is None else read_shards(folder, set(keys))
     missing = {key: index for index, key in enumerate(keys) if key not in found}
@@ -75,11 +89,11 @@ def features(
                 for position, index in enumerate(indices):
                     shard[keys[index]] = vectors[position, : 1 + windows[index].n_steps].clone()
                 bar.update(len(indices))
-            if folder is not None:
-                _write_shard(folder, shard)
+            if folder is not None and note is None:
+                note = _write_shard(folder, shard)
             found |= {key: tensor.numpy() for key, tensor in shard.items()}
     model.train(was_training)
-    return [found[key] for key in keys]
+    return Features([found[key] for key in keys], note)
 
 
 def to_device(batch: Any, device: torch.device) -> Any:
@@ -106,12 +120,23 @@ def read_shards(folder: Path, wanted: set[str]) -> dict[str, Vectors]:
     return found
 
 
-def _write_shard(folder: Path, shard: dict[str, torch.Tensor]) -> None:
-    folder.mkdir(parents=True, exist_ok=True)
+def _write_shard(folder: Path, shard: dict[str, torch.Tensor]) -> str | None:
+    """Keep vectors whole or not at all; a sentence where they cannot be kept."""
     name = uuid.uuid4().hex
     partial = folder / f".{name}.partial"
-    save_file(shard, partial)
-    os.replace(partial, folder / f"{name}.safetensors")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        save_file(shard, partial)
+        os.replace(partial, folder / f"{name}.safetensors")
+    except (OSError, SafetensorError) as error:
+        return (
+            f"the backbone's vectors could not be kept in {folder.parent} "
+            f"({getattr(error, 'strerror', None) or error}): another run computes them again"
+        )
+    finally:
+        with suppress(OSError):
+            partial.unlink(missing_ok=True)
+    return None
 
 
 def _groups(order: Sequence[int], windows: Sequence[Windows], budget: int) -> list[list[int]]:

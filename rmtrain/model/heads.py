@@ -12,40 +12,8 @@ from torch import Tensor, nn
 from torch.nn.functional import softplus
 
 from rmtrain.config.model import HeadSettings
-from rmtrain.errors import ConfigError, unknown
 from rmtrain.model.losses import MIN_GAP, ordinal_log_probabilities
-from rmtrain.model.objectives import OBJECTIVES
-
-LEVELS = ("trajectory", "step")
-
-
-def check_heads(heads: dict[str, HeadSettings]) -> None:
-    """Refuse heads that cannot be built.
-
-    Raises:
-        ConfigError: no heads, an unknown level or objective, pairs of steps, or fewer than two classes.
-    """
-    if not heads:
-        raise ConfigError("heads is empty: a reward model needs at least one. Add one under `heads` (see conf/heads).")
-    for name, head in heads.items():
-        if not name.isidentifier():
-            raise ConfigError(f"head name '{name}' is not allowed. Expected letters, digits and underscores.")
-        if head.level not in LEVELS:
-            raise ConfigError(f"heads.{name}: {unknown('level', head.level, LEVELS)}")
-        if head.objective not in OBJECTIVES:
-            raise ConfigError(f"heads.{name}: {unknown('objective', head.objective, OBJECTIVES)}")
-        if head.objective == "bradley_terry" and head.level != "trajectory":
-            raise ConfigError(
-                f"heads.{name} has objective bradley_terry at level {head.level}. Pairs compare whole trajectories: "
-                "set level=trajectory, or another objective."
-            )
-        if head.objective == "ordinal" and head.classes < 2:
-            raise ConfigError(f"heads.{name}.classes is {head.classes}. Expected 2 or more ordered classes.")
-        if head.objective == "ordinal" and head.class_names is not None and len(head.class_names) != head.classes:
-            raise ConfigError(
-                f"heads.{name} has {head.classes} classes, but {len(head.class_names)} class names: "
-                f"{', '.join(head.class_names)}. Name each, or set heads.{name}.class_names=null."
-            )
+from rmtrain.model.objectives import check_heads
 
 
 def n_logits(head: HeadSettings) -> int:

@@ -13,9 +13,8 @@ from jaxtyping import Float
 from numpy.typing import NDArray
 
 from rmtrain.config.model import HeadSettings
-from rmtrain.dataset.examples import Example, Pair
+from rmtrain.dataset.examples import Example, Pair, unit_labels
 from rmtrain.errors import DataError
-from rmtrain.model.batch import labels_of
 from rmtrain.model.metrics import constant_bce, constant_ordinal
 
 
@@ -136,8 +135,8 @@ def label_array(
     """
     found: list[float | tuple[float, ...]] = []
     for example in examples:
-        labels = labels_of(name, head, example)
-        if head.level == "step" and labels and len(labels) != len(example.blocks):
+        labels = unit_labels(name, head, example)
+        if head.level == "step" and len(labels) != len(example.blocks):
             raise DataError(
                 f"trajectory '{example.trajectory_id}' has {len(example.blocks)} steps and {len(labels)} labels of "
                 f"head '{name}'. Expected one label, or null, per step."

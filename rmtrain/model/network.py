@@ -8,9 +8,10 @@ from torch import Tensor, nn
 
 from rmtrain.config.model import BackboneSettings, EncoderSettings, HeadSettings, ScheduleSettings
 from rmtrain.dataset.examples import Example
-from rmtrain.model.backbone import Backbone, load_backbone
+from rmtrain.model.backbone import Backbone
 from rmtrain.model.encoder import TrajectoryEncoder
 from rmtrain.model.heads import Heads, head_values
+from rmtrain.model.pretrained import load_backbone
 from rmtrain.model.windows import Windows, check_windows, make_windows
 from rmtrain.trajectories.render import RenderOptions, render_hash
 

@@ -8,6 +8,7 @@ import torch
 from rmtrain.errors import ConfigError, unknown
 
 AUTO = "auto"
+ACCELERATORS = ("auto", "cpu", "gpu", "cuda", "mps")
 PRECISIONS = {"32-true": None, "bf16-mixed": torch.bfloat16, "16-mixed": torch.float16}
 """Lightning's names, and the type that autocast computes in."""
 
@@ -39,8 +40,26 @@ def multiplies_bf16(device: torch.device) -> bool:
 
 
 def find_device(accelerator: str) -> torch.device:
-    """The device of one of Lightning's accelerators: the first GPU where that is asked for or free to choose."""
-    return torch.device("cuda" if accelerator in ("auto", "gpu", "cuda") and torch.cuda.is_available() else "cpu")
+    """The device of an accelerator; ``auto`` is the first CUDA GPU where there is one, else the CPU.
+
+    Args:
+        accelerator: one of `ACCELERATORS`.
+
+    Raises:
+        ConfigError: it is unknown, or this machine has none.
+    """
+    if accelerator not in ACCELERATORS:
+        raise ConfigError(unknown("accelerator", accelerator, ACCELERATORS))
+    if accelerator in ("auto", "cpu"):
+        return torch.device("cuda" if accelerator == "auto" and torch.cuda.is_available() else "cpu")
+    if accelerator != "mps" and torch.cuda.is_available():
+        return torch.device("cuda")
+    if accelerator != "cuda" and torch.backends.mps.is_available():
+        return torch.device("mps")
+    raise ConfigError(
+        f"accelerator {accelerator} is not available: torch finds no such device here. "
+        "Set trainer.accelerator to auto or cpu, or install a torch that knows it."
+    )
 
 
 def autocast(device: torch.device, precision: str) -> AbstractContextManager[Any]:

@@ -48,11 +48,13 @@ class Predictions:
         items: one per example.
         n_tokens: tokens read, special tokens and repeated prefixes included.
         cuts: what was cut to fit.
+        note: a sentence where the vectors of a frozen backbone could not be kept, else None.
     """
 
     items: tuple[Prediction, ...]
     n_tokens: int
     cuts: Cuts
+    note: str | None = None
 
 
 def predict(
@@ -88,11 +90,12 @@ def predict(
     windows = model.windows(list(examples))
     was_training = model.training
     model.eval().to(where)
-    vectors = None
+    vectors = note = None
     if cache is not None:
-        vectors = features(
+        kept = features(
             model, examples, windows, reading=reading, precision=precision, device=where, cache=cache, progress=progress
         )
+        vectors, note = kept.vectors, kept.note
     order = sorted(range(len(examples)), key=lambda index: -windows[index].n_tokens)
     found: dict[int, Prediction] = {}
     with tqdm(total=len(order), desc="predict", unit="trajectory", disable=not progress) as bar:
@@ -111,6 +114,7 @@ def predict(
         items=tuple(found[index] for index in range(len(examples))),
         n_tokens=sum(item.n_tokens for item in windows),
         cuts=sum((item.cuts for item in windows), Cuts()),
+        note=note,
     )
 
 

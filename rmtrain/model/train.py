@@ -1,9 +1,8 @@
 """Labelled trajectories and pairs to a trained reward model: the whole training run on one page."""
 
-import logging
-import warnings
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+import math
+import shutil
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -24,6 +23,7 @@ from rmtrain.model.module import CRITERION, Epoch, TrainingModule
 from rmtrain.model.network import RewardNetwork
 from rmtrain.model.precision import find_device, settle
 from rmtrain.model.predict import make_reading
+from rmtrain.model.runtime import CheckpointError, CheckpointFiles, calm, interruptible
 from rmtrain.model.windows import Cuts
 
 LAST = "last.ckpt"
@@ -86,10 +86,12 @@ def fit(
     Raises:
         DataError: a head has nothing to learn from, or a label is malformed.
         ConfigError: a setting is not allowed.
-        ModelError: a head's loss is not finite.
+        ModelError: a head's loss is not finite, or a checkpoint cannot be written.
+        KeyboardInterrupt: the user stopped it; its checkpoints stay.
     """
-    _check_trainer(settings)
-    settings = replace(settings, precision=settle(settings.precision, find_device(settings.accelerator)))
+    check_trainer(settings)
+    device = find_device(settings.accelerator)
+    settings = replace(settings, precision=settle(settings.precision, device))
     heads = model.card.heads
     held = validation if validation is not None and validation.examples else None
     check = check_labels(heads, train.examples, train.pairs, *((held.examples, held.pairs) if held else ()))
@@ -100,8 +102,9 @@ def fit(
     for part, moves in ((train, True), (held, False)):
         if part is None:
             continue
-        loader, part_cuts, part_tokens = _loader(model, part, settings, reading, cache, moves)
+        loader, part_cuts, part_tokens, note = _loader(model, part, settings, reading, cache, moves)
         loaders.append(loader)
+        notes += [note] if note is not None and note not in notes else []
         cuts += part_cuts
         n_tokens += part_tokens if moves else 0
     amounts = {name: amount / settings.epochs_per_pass for name, amount in check.amounts.items()}
@@ -110,14 +113,19 @@ def fit(
     best = ModelCheckpoint(folder, "best", monitor=CRITERION, **each_epoch)
     ends: list[pl.Callback] = [ModelCheckpoint(folder, "last", **each_epoch)]
     chooses = bool(held and check.chooses)
+    if held is None:
+        notes.append("no validation: the last epoch is kept.")
+    if not chooses and settings.patience:
+        notes.append(f"trainer.patience={settings.patience} has no effect: validation cannot compare the epochs.")
     if chooses:
         ends.append(best)
         if settings.patience:
             ends.append(EarlyStopping(CRITERION, patience=settings.patience, check_on_train_epoch_end=True))
-    with _calm():
+    is_new = not folder.exists()
+    with calm():
         trainer = pl.Trainer(
             max_epochs=settings.epochs,
-            accelerator=settings.accelerator,
+            accelerator=device.type,
             devices=settings.devices,
             precision=settings.precision,  # type: ignore[arg-type]
             accumulate_grad_batches=settings.accumulate,
@@ -130,12 +138,18 @@ def fit(
             num_sanity_val_steps=0,
             deterministic=True,
             default_root_dir=folder,
+            plugins=[CheckpointFiles()],
         )
         checkpoint = folder / LAST if resume and (folder / LAST).is_file() else None
         try:
-            trainer.fit(module, loaders[0], loaders[1] if held else None, ckpt_path=checkpoint, weights_only=True)
+            with interruptible():
+                trainer.fit(module, loaders[0], loaders[1] if held else None, ckpt_path=checkpoint, weights_only=True)
         except SIGTERMException:
             raise SystemExit(143) from None  # Lightning's own exit code would be 0, as if it had finished
+        except CheckpointError:
+            if is_new:
+                shutil.rmtree(folder, ignore_errors=True)
+            raise
     best_epoch = _restore(module, Path(best.best_model_path)) if chooses else len(module.history) - 1
     model.to("cpu").eval()
     return Fitted(model, tuple(module.history), best_epoch, tuple(notes), cuts, settings.precision, n_tokens)
@@ -148,11 +162,12 @@ def _loader(
     reading: Reading,
     cache: Path | None,
     moves: bool,
-) -> tuple[Loader[TensorBatch], Cuts, int]:
+) -> tuple[Loader[TensorBatch], Cuts, int, str | None]:
     windows = model.windows(list(part.examples))
     inputs: Sequence[Any] = windows
+    note = None
     if model.backbone.tune == "frozen":
-        inputs = features(
+        kept = features(
             model,
             part.examples,
             windows,
@@ -162,6 +177,7 @@ def _loader(
             cache=cache,
             progress=settings.progress,
         )
+        inputs, note = kept.vectors, kept.note
     pairs = [pair for pair in part.pairs if pair.head in model.card.heads]
     at = {example.trajectory_id: index for index, example in enumerate(part.examples)}
     tokens = [item.n_tokens for item in windows]
@@ -175,7 +191,7 @@ def _loader(
         shuffle=moves,
     )
     collate = Collator(part.examples, pairs, model.card.heads, inputs, reading)
-    return Loader(plan, collate, moves=moves), sum((item.cuts for item in windows), Cuts()), sum(tokens)
+    return Loader(plan, collate, moves=moves), sum((item.cuts for item in windows), Cuts()), sum(tokens), note
 
 
 def _restore(module: TrainingModule, path: Path) -> int:
@@ -184,7 +200,12 @@ def _restore(module: TrainingModule, path: Path) -> int:
     return int(checkpoint["epoch"])
 
 
-def _check_trainer(settings: TrainerSettings) -> None:
+def check_trainer(settings: TrainerSettings) -> None:
+    """Refuse settings that cannot train, or that would train otherwise than they say.
+
+    Raises:
+        ConfigError: a number is outside its range, or the machine has no such device or precision.
+    """
     for field in ("epochs", "epochs_per_pass", "batch_tokens", "chunk_tokens", "accumulate"):
         if getattr(settings, field) < 1:
             raise ConfigError(f"trainer.{field} is {getattr(settings, field)}. Expected a whole number > 0.")
@@ -199,21 +220,24 @@ def _check_trainer(settings: TrainerSettings) -> None:
         )
     if not 0 <= settings.warmup < 1:
         raise ConfigError(f"trainer.warmup is {settings.warmup}. Expected a share of the steps in [0, 1).")
-
-
-@contextmanager
-def _calm() -> Iterator[None]:
-    """Lightning without its banners, and torch's global determinism as it was before."""
-    deterministic = torch.are_deterministic_algorithms_enabled()
-    names = ("lightning.pytorch.utilities.rank_zero", "lightning.pytorch.accelerators.cuda")
-    levels = {name: logging.getLogger(name).level for name in names}
-    for name in names:
-        logging.getLogger(name).setLevel(logging.WARNING)
-    try:
-        with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", module="lightning")
-            yield
-    finally:
-        torch.use_deterministic_algorithms(deterministic)
-        for name, level in levels.items():
-            logging.getLogger(name).setLevel(level)
+    for field in ("lr_backbone", "lr_heads"):
+        rate = getattr(settings, field)
+        if not (rate > 0 and math.isfinite(rate)):
+            raise ConfigError(
+                f"trainer.{field} is {rate}. Expected a finite number > 0; to train the heads alone set "
+                "backbone.tune=frozen."
+            )
+    for field, nothing in (("weight_decay", "decays nothing"), ("clip", "clips nothing")):
+        value = getattr(settings, field)
+        if not (value >= 0 and math.isfinite(value)):
+            raise ConfigError(f"trainer.{field} is {value}. Expected a finite number >= 0; 0 {nothing}.")
+    if settings.patience < 0:
+        raise ConfigError(f"trainer.patience is {settings.patience}. Expected epochs >= 0; 0 never stops early.")
+    if not 0 <= settings.seed < 2**32:
+        raise ConfigError(f"trainer.seed is {settings.seed}. Expected a whole number from 0 to {2**32 - 1}.")
+    device = find_device(settings.accelerator)
+    if settle(settings.precision, device) == "16-mixed" and device.type == "cpu":
+        raise ConfigError(
+            "trainer.precision is 16-mixed, which needs a GPU to train, and this is a CPU. "
+            "Set trainer.precision to auto, bf16-mixed or 32-true."
+        )

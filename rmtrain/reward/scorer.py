@@ -78,7 +78,8 @@ class RewardModel:
         Raises:
             ModelError: the folder is absent, damaged or of another version.
         """
-        from rmtrain.model.checkpoint import load_model, read_card
+        from rmtrain.model.checkpoint import load_model
+        from rmtrain.model.folder import read_card
 
         folder = Path(path)
         network = load_model(folder)

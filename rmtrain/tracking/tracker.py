@@ -8,8 +8,9 @@ import json
 import logging
 import os
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -52,6 +53,8 @@ class Tracker:
     def __init__(self, settings: TrackingSettings, name: str, tags: Mapping[str, str] | None = None) -> None:
         self.run_id: str | None = None
         self.experiment_id: str | None = None
+        self._waiting: list[Callable[[], Any]] = []
+        self._why = ""
         self.uri = None if settings.uri is None else absolute(settings.uri)
         if self.uri is None:
             return
@@ -102,7 +105,7 @@ class Tracker:
         now = int(time.time() * 1000)
         rows = [Metric(key, float(value), now, step) for key, value in values.items()]
         for start in range(0, len(rows), 1000):
-            self._client.log_batch(self.run_id, metrics=rows[start : start + 1000])
+            self._send(partial(self._client.log_batch, self.run_id, metrics=rows[start : start + 1000]))
 
     def params(self, values: Mapping[str, Any]) -> None:
         """Record a few settings that runs are compared by, once."""
@@ -110,7 +113,8 @@ class Tracker:
             return
         from mlflow.entities import Param
 
-        self._client.log_batch(self.run_id, params=[Param(key, str(value)[:500]) for key, value in values.items()])
+        rows = [Param(key, str(value)[:500]) for key, value in values.items()]
+        self._send(partial(self._client.log_batch, self.run_id, params=rows))
 
     def dataset(self, name: str, digest: str, source: str, profile: Mapping[str, Any]) -> None:
         """Link the run to the dataset it learned from."""
@@ -125,38 +129,71 @@ class Tracker:
             source=json.dumps({"uri": source}),
             profile=json.dumps(profile)[:16000],
         )
-        self._client.log_inputs(self.run_id, [DatasetInput(entry, [InputTag("mlflow.data.context", "training")])])
+        tags = [InputTag("mlflow.data.context", "training")]
+        self._send(partial(self._client.log_inputs, self.run_id, [DatasetInput(entry, tags)]))
 
     def text(self, content: str, path: str) -> None:
         """Keep a text as an artifact at `path`."""
         if self.run_id is not None:
-            self._client.log_text(self.run_id, content, path)
+            self._send(partial(self._client.log_text, self.run_id, content, path))
 
     def file(self, path: Path, folder: str | None = None) -> None:
         """Keep a file as an artifact in `folder`."""
         if self.run_id is not None:
-            self._client.log_artifact(self.run_id, str(path), folder)
+            self._send(partial(self._client.log_artifact, self.run_id, str(path), folder))
 
     def figure(self, draw: Any, path: str) -> None:
         """Keep a matplotlib figure as a PNG artifact at `path`."""
         if self.run_id is None:
             return
-        with tempfile.TemporaryDirectory() as scratch:
-            target = Path(scratch) / Path(path).name
-            draw.savefig(target, dpi=120, bbox_inches="tight")
-            self._client.log_artifact(self.run_id, str(target), str(Path(path).parent))
+
+        def send() -> None:
+            with tempfile.TemporaryDirectory() as scratch:
+                target = Path(scratch) / Path(path).name
+                draw.savefig(target, dpi=120, bbox_inches="tight")
+                self._client.log_artifact(self.run_id, str(target), str(Path(path).parent))
+
+        self._send(send)
 
     def table(self, rows: Sequence[Mapping[str, Any]], path: str) -> None:
         """Keep rows as a table that MLflow's page shows and sorts."""
         if self.run_id is None or not rows:
             return
-        columns = list(rows[0])
-        self._client.log_table(self.run_id, {column: [row[column] for row in rows] for column in columns}, path)
+        columns = {column: [row[column] for row in rows] for column in rows[0]}
+        self._send(partial(self._client.log_table, self.run_id, columns, path))
 
     def close(self, is_done: bool) -> None:
         """End the run, as finished or failed."""
         if self.run_id is not None:
-            self._client.set_terminated(self.run_id, status="FINISHED" if is_done else "FAILED")
+            status = "FINISHED" if is_done else "FAILED"
+            self._send(partial(self._client.set_terminated, self.run_id, status=status))
+
+    @property
+    def problem(self) -> str | None:
+        """One sentence if something could not be recorded, else None."""
+        if not self._waiting:
+            return None
+        return (
+            f"{len(self._waiting):,} records did not reach MLflow at {self.uri} ({self._why}): its run is not whole. "
+            "The figures are in this run's report.json"
+        )
+
+    def _send(self, record: Callable[[], Any]) -> None:
+        """Send a record after those that wait; where the store fails they all wait for the next one.
+
+        A store that goes away costs no training.
+        """
+        from mlflow.exceptions import MlflowException
+        from sqlalchemy.exc import SQLAlchemyError
+
+        self._waiting.append(record)
+        try:
+            with _told_at_once():
+                while self._waiting:
+                    self._waiting[0]()
+                    self._waiting.pop(0)
+        except (MlflowException, SQLAlchemyError, OSError) as error:
+            self._why = str(error).splitlines()[0][:200]
 
     @property
     def page(self) -> str | None:
@@ -187,7 +224,13 @@ def absolute(uri: str) -> str:
     """
     if uri.startswith(SQLITE):
         path = Path(uri.removeprefix(SQLITE)).resolve()
-        path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise ConfigError(
+                f"the folder of {uri} cannot be made ({error.strerror}). Name another with "
+                "tracking.uri=sqlite:///FILE, or record nothing with tracking=none."
+            ) from error
         return f"{SQLITE}{path}"
     if uri.startswith(("http://", "https://", "postgresql://", "mysql://")):
         return uri

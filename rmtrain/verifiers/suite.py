@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from rmtrain.config.verifiers import VerifierSettings
-from rmtrain.errors import ConfigError, unknown
+from rmtrain.errors import ConfigError, DataError, unknown
+from rmtrain.trajectories.disk import kind_at
 from rmtrain.trajectories.schema import Trajectory
 from rmtrain.trajectories.store import read
 from rmtrain.verifiers.base import Verdict, Verifier, abstained, decided
@@ -96,16 +97,21 @@ class VerifierSuite:
 
         Args:
             trajectories: a trajectory file, or trajectories. They are read twice unless `median_steps` is
-                given, so an iterator will not do.
+                given, so neither an iterator nor a pipe will do.
             median_steps: as `median_steps()` returns it; None computes it in a pass of its own.
 
         Raises:
             TypeError: if an iterator would have to be read twice.
-            DataError: if the file cannot be read.
+            DataError: if the file cannot be read, or would have to be read twice and is a pipe.
         """
         if median_steps is None:
             if isinstance(trajectories, Iterator):
                 raise TypeError("verify_corpus reads its trajectories twice; give it a file or a collection")
+            if isinstance(trajectories, Path) and (kind := kind_at(trajectories)) not in ("file", None):
+                raise DataError(
+                    f"{trajectories}: is a {kind}, but trajectories are read twice to be judged. "
+                    "Save them to a file and give that"
+                )
             median_steps = self.median_steps(_read(trajectories))
         medians = median_steps
         return (self.verify(each, median_steps=medians.get(each.task.task_id)) for each in _read(trajectories))

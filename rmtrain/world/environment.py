@@ -128,7 +128,7 @@ class Environment:
 
     def _get_record(self, rng: Random, table: str, key: str) -> Result:
         record = self.world_task.world.tables.get(table, {}).get(key)
-        return self._absent(rng, key) if record is None else self._say(record)
+        return self._absent(rng, key) if record is None else self._say(dict(record))
 
     def _calculate(self, rng: Random, expression: str) -> Result:
         value = evaluate(expression)

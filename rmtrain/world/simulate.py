@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
+from math import ceil
 from random import Random
 
 from rmtrain.config.world import WorldSettings
@@ -92,6 +93,35 @@ def simulate(settings: WorldSettings) -> Iterator[TaskRecord]:
         )
 
 
+def empty_splits(settings: WorldSettings, n_tasks: int | None = None) -> list[Split]:
+    """Which of train, validation and test should hold tasks and hold none of a family that is trained on.
+
+    Args:
+        settings: the world's.
+        n_tasks: number of tasks in place of `settings.n_tasks`.
+    """
+    count = (settings.n_tasks if n_tasks is None else n_tasks) // len(_families(settings))
+    start, empty = 0.0, list[Split]()
+    for split, size in _sizes(settings).items():
+        # of the middles (i + 0.5) / count of equal parts of [0, 1], the first that is not below `start`
+        first = (max(0, ceil(start * count - 0.5)) + 0.5) / count if count else 1.0
+        if size > 0 and first >= start + size and split != "calibration":
+            empty.append(split)
+        start += size
+    return empty
+
+
+def enough_tasks(settings: WorldSettings) -> int | None:
+    """The smallest number of tasks, from `settings.n_tasks` on, that leaves no split empty; None above 100,000."""
+    n_families = len(_families(settings))
+    n_tasks = settings.n_tasks
+    while empty_splits(settings, n_tasks):
+        n_tasks = (n_tasks // n_families + 1) * n_families
+        if n_tasks > 100_000:
+            return None
+    return n_tasks
+
+
 def _check(settings: WorldSettings) -> None:
     for name in ("n_tasks", "n_rollouts", "max_steps"):
         if getattr(settings, name) < 1:
@@ -121,16 +151,21 @@ def _split(settings: WorldSettings, position: int, n_families: int, family: str)
         return "test"
     count = max(1, settings.n_tasks // n_families)
     share = (_ranks(settings.seed, family, count)[position % count] + 0.5) / count
-    sizes: dict[Split, float] = {
-        "test": settings.test_share,
-        "validation": settings.validation_share,
-        "calibration": settings.calibration_share,
-    }
-    for split, size in sizes.items():
+    for split, size in _sizes(settings).items():
         if share < size:
             return split
         share -= size
     return "train"
+
+
+def _sizes(settings: WorldSettings) -> dict[Split, float]:
+    """Shares of the splits in the order in which they take their tasks; they sum to 1."""
+    shares: dict[Split, float] = {
+        "test": settings.test_share,
+        "validation": settings.validation_share,
+        "calibration": settings.calibration_share,
+    }
+    return shares | {"train": 1 - sum(shares.values())}
 
 
 @lru_cache(maxsize=64)

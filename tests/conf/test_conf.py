@@ -43,8 +43,10 @@ def test_every_file_is_covered():
 @pytest.mark.parametrize("group", [group for group in GROUPS if group not in ("job", "experiment", "dataset", "heads")])
 def test_alternatives_set_the_same_keys(group):
     def keys(option: str) -> set[str]:
+        """Those of the file, and of the one of its group that it begins from."""
         content = yaml.safe_load((Path(conf_folder()) / group / f"{option}.yaml").read_text())
-        return set(content) - {"defaults"}
+        begins = [entry for entry in content.get("defaults", []) if isinstance(entry, str)]
+        return (set(content) - {"defaults"}).union(*(keys(entry) for entry in begins))
 
     sets = {option: keys(option) for option in options(group)}
     assert len({frozenset(one) for one in sets.values()}) == 1, sets

@@ -1,14 +1,17 @@
 """From overrides to typed settings, and every way in which that is refused."""
 
 import logging
+import re
+import shlex
 import sys
 from pathlib import Path
 
 import pytest
 
 from rmtrain.config.compose import compose, main
-from rmtrain.config.jobs import ScoreSettings, TrainSettings
+from rmtrain.config.jobs import IngestSettings, ScoreSettings, TrainSettings
 from rmtrain.config.model import HeadSettings
+from rmtrain.config.source import FieldSettings
 from rmtrain.errors import ConfigError, RmtrainError
 
 
@@ -38,7 +41,9 @@ def test_nothing_given_trains_on_the_embedded_corpus():
     settings = compose()
     assert isinstance(settings, TrainSettings)
     assert (settings.job, settings.corpus, settings.dataset.path) == ("train", "embedded", None)
-    assert settings.heads["step_quality"] == HeadSettings("step", "ordinal", 3, early=0.6, late=1.4)
+    assert settings.heads["step_quality"] == HeadSettings(
+        "step", "ordinal", 3, ["serious error", "partly sound", "sound"], early=0.9, late=1.3
+    )
     assert list(settings.heads) == ["correctness", "tool_efficiency", "step_quality", "consistency"]
     assert settings.tracking.uri == "sqlite:///runs/mlflow.db"
 
@@ -74,6 +79,30 @@ def test_an_optional_group():
 
 
 @pytest.mark.parametrize(
+    "override",
+    [
+        "source.fields.reference=ground_truth.target",
+        "+source.fields.reference=ground_truth.target",
+        "source.fields={reference: ground_truth.target}",
+    ],
+)
+@pytest.mark.parametrize("job", [["job=ingest"], ["job=score", "model=m", "source=openai"]])
+def test_a_field_of_a_log_is_named_like_any_setting(job, override):
+    settings = compose([*job, override])
+    assert isinstance(settings, IngestSettings | ScoreSettings)
+    assert settings.source is not None
+    assert settings.source.fields == FieldSettings(reference="ground_truth.target")
+
+
+def test_the_remedy_for_a_name_that_is_not_there_works():
+    with pytest.raises(ConfigError, match=r"To add it: '\+heads\.safety=\{level: step, objective: bce\}'$") as caught:
+        compose(["heads.safety={level: step, objective: bce}"])
+    settings = compose(shlex.split(str(caught.value).split("To add it: ")[1]))
+    assert isinstance(settings, TrainSettings)
+    assert settings.heads["safety"] == HeadSettings("step", "bce")
+
+
+@pytest.mark.parametrize(
     ("overrides", "sentence"),
     [
         (["trainer.epohcs=3"], r"unknown setting 'trainer.epohcs'\. Known: .* Did you mean 'trainer.epochs'\?$"),
@@ -88,6 +117,24 @@ def test_an_optional_group():
         ),
         (["job=verify", "backbone=minilm"], r"unknown setting 'backbone'.* of job=train, not of job=verify\.$"),
         (["trainer.epochs.more=3"], r"^setting 'trainer.epochs' is a whole number and has nothing below it"),
+        (["trainer.epochs.epochs=3"], r"^setting 'trainer.epochs' is a whole number and has nothing below it"),
+        (["heads.correctness={erly: 3}"], r"unknown setting 'heads.correctness.erly'.* 'heads.correctness.early'\?$"),
+        (["heads.safety.level=step"], r"^'heads.safety.level' is not there to .* add it: \+heads.safety.level=step$"),
+        (["heads.safety.levle=x"], r"unknown setting 'heads.safety.levle'.* 'heads.safety.level'\?$"),
+        (
+            ["job=ingest", "source.fields.rewrad=x"],
+            r"unknown setting 'source.fields.rewrad'.* Did you mean 'source.fields.reward'\?$",
+        ),
+        (
+            ["job=ingest", "source.fields={rewrad: x}"],
+            r"unknown setting 'source.fields.rewrad'.* Did you mean 'source.fields.reward'\?$",
+        ),
+        (
+            ["job=score", "model=m", "source.path=x.jsonl"],
+            r"^job=score has no source unless one is chosen, so 'source.path' .* as well: source=openai\|tau_bench$",
+        ),
+        (["job=score", "model=m", "source.fields.query=x"], r"Choose one as well: source=openai\|tau_bench$"),
+        (["job=score", "model=m", "source.psth=x"], r"unknown setting 'source.psth'.* 'source.path'\?$"),
         (["job=trian"], r"^unknown job 'trian'\. Known: build, .*, verify\. Did you mean 'train'\?$"),
         (["trainer=quik"], r"^unknown trainer 'quik'\. Known: heads, long, quick\. Did you mean 'quick'\?$"),
         (["experiment=full"], r"^unknown experiment 'full'\. Known: .*embedded_full"),
@@ -151,7 +198,7 @@ def test_the_command_gets_settings_and_a_stable_run_folder(command, tmp_path):
 def test_each_training_run_has_a_folder_of_its_own(command, tmp_path):
     ((_, folder),) = command()
     assert folder.parent == tmp_path / "runs/train"
-    assert len(folder.name) == len("2026-01-31_23-59-59")
+    assert re.fullmatch(r"\d{4}-\d\d-\d\d_\d\d-\d\d-\d\d-\d{6}", folder.name)
 
 
 def test_the_working_folder_stays(command, tmp_path):

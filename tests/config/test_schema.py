@@ -4,7 +4,17 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from rmtrain.config.schema import docs, first_undeclared, in_words, settings_of, type_of, unknown_setting
+from rmtrain.config.schema import (
+    docs,
+    first_undeclared,
+    free_values,
+    hints,
+    in_words,
+    optional_section,
+    settings_of,
+    type_of,
+    unknown_setting,
+)
 
 
 @dataclass
@@ -84,6 +94,7 @@ def test_first_undeclared(raw, expected):
             "inner.epochs.more",
             "setting 'inner.epochs' is a whole number and has nothing below it, but 'inner.epochs.more' was given.",
         ),
+        ("free.a.b", "setting 'free.a' is text and has nothing below it, but 'free.a.b' was given."),
     ],
 )
 def test_unknown_setting_names_the_likeliest_meant_one(key, sentence):
@@ -100,14 +111,34 @@ def test_unknown_setting_names_the_likeliest_meant_one(key, sentence):
         ("optional", "a group of settings"),
         ("shares", "a list, each a number"),
         ("free", "a group of settings"),
+        ("free.any", "text"),
     ],
 )
 def test_types_in_words(key, words):
     assert in_words(type_of(key, Root)) == words
 
 
-def test_type_of_an_undeclared_key_is_none():
-    assert type_of("inner.nothing", Root) is None
+@pytest.mark.parametrize(
+    "key", ["inner.nothing", "inner.epochs.epochs", "free.any.more", "nam.any.nothing", "nothing.a"]
+)
+def test_type_of_an_undeclared_key_is_none(key):
+    assert type_of(key, Root) is None
+
+
+def test_the_values_of_a_mapping_with_free_names():
+    declared = hints(Root)
+    assert {name: free_values(hint) for name, hint in declared.items() if free_values(hint)} == {
+        "nam": Inner,
+        "free": str,
+    }
+
+
+@pytest.mark.parametrize(
+    ("key", "section"),
+    [("optional.epochs", "optional"), ("optional", "optional"), ("inner.epochs", None), ("nothing.epochs", None)],
+)
+def test_a_section_that_may_be_absent_is_found_on_the_way(key, section):
+    assert optional_section(key, Root) == section
 
 
 def test_docs_are_the_texts_under_the_fields():

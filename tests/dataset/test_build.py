@@ -171,3 +171,22 @@ def test_shares_have_to_sum_to_one(shares, total, episode, heads):
 def test_nothing_to_build_from_is_refused(n, episode, heads):
     with pytest.raises(DataError, match=r"there is no trajectory to build a dataset from.*job=ingest or job=simulate"):
         made([episode(n_steps=0)] * n, heads)
+
+
+@pytest.mark.parametrize("classes", [2, 4])
+def test_a_head_of_other_classes_than_people_were_asked_for_is_refused(classes, episode, heads):
+    one = episode()
+    labels = Labels(steps={"step_quality": {(one.trajectory_id, 1): (0.0, 0.5, 0.5)}})
+    heads["step_quality"] = HeadSettings(level="step", objective="ordinal", classes=classes)
+    match = (
+        rf"heads\.step_quality\.classes is {classes}, but people's labels on it have 3 classes \(the first: step 1 of "
+    )
+    with pytest.raises(ConfigError, match=rf"{match}'{one.trajectory_id}'\)\. Set heads\.step_quality\.classes=3"):
+        made([one], heads, labels=labels)
+
+
+def test_rules_alone_may_label_any_number_of_classes(episode, verdict):
+    one = episode(n_steps=1)
+    head = HeadSettings(level="step", objective="ordinal", classes=5)
+    (example,) = made([one], {"step_quality": head}, [verdict(one, 0.5, "step_quality", 0)]).splits["train"].examples
+    assert example.step_labels["step_quality"] == ((0.0, 0.0, 1.0, 0.0, 0.0),)

@@ -1,6 +1,7 @@
 """Examples start without labels, and absent is not zero."""
 
-from rmtrain.dataset.examples import Example, Pair
+from rmtrain.config.model import HeadSettings
+from rmtrain.dataset.examples import Example, Pair, unit_labels
 
 
 def test_what_nobody_said_is_absent():
@@ -14,3 +15,13 @@ def test_what_nobody_said_is_absent():
 
 def test_a_comparison_weighs_one():
     assert Pair("consistency", "t", "u", 0.5).pair_weight == 1.0
+
+
+def test_units_are_trajectories_or_steps_and_absent_stays_absent():
+    whole, by_step = HeadSettings(), HeadSettings(level="step", objective="ordinal")
+    one = Example("t", "k", "p", ("a", "b"), {"c": 0.0}, {"q": ((1.0, 0.0, 0.0), None)})
+    assert unit_labels("c", whole, one) == (0.0,)
+    assert unit_labels("q", by_step, one) == ((1.0, 0.0, 0.0), None)
+    bare = Example("t", "k", "p", ("a", "b"))
+    assert unit_labels("c", whole, bare) == (None,)
+    assert unit_labels("q", by_step, bare) == (None, None)

@@ -1,10 +1,13 @@
 """The dataset folder: what goes in comes out, absent stays absent, and it is there whole or not at all."""
 
 import json
+import resource
 import shutil
 from collections import Counter
+from pathlib import Path
 
 import pytest
+from datasets import DatasetDict, load_from_disk
 
 import rmtrain.dataset.store as store
 from rmtrain.config.model import HeadSettings
@@ -147,7 +150,7 @@ def test_a_failure_leaves_what_was_there(tmp_path, heads, monkeypatch):
         raise OSError("disk full")
 
     monkeypatch.setattr(store, "card", fail)
-    with pytest.raises(OSError, match="disk full"):
+    with pytest.raises(DataError, match=r"/d cannot be written \(disk full\)\. .*what was there before is unchanged"):
         save(built([example("x")]), heads, RenderOptions(), tmp_path / "d")
     assert load(tmp_path / "d") == before
     assert [path.name for path in tmp_path.iterdir()] == ["d"]
@@ -164,6 +167,8 @@ def test_a_folder_that_is_no_dataset(tmp_path):
         ("{", r"dataset\.json is not JSON \(.*\)\. Build it again: job=build"),
         ('{"format": "rmtrain.dataset/9"}', r"format 'rmtrain\.dataset/9', expected 'rmtrain\.dataset/1'"),
         ("{}", r"format 'None', expected"),
+        ("[]", r"dataset\.json holds no mapping\. Build it again: job=build"),
+        ("7", r"dataset\.json holds no mapping"),
     ],
 )
 def test_a_damaged_or_foreign_description(content, message, tmp_path, heads):
@@ -183,4 +188,128 @@ def test_damaged_tables(how, tmp_path, heads):
     else:
         shutil.rmtree(folder / "test" if how == "absent split" else folder)
     with pytest.raises(DataError, match=r"/d is damaged \(.+\)\. Build it again: job=build"):
+        load(tmp_path / "d")
+
+
+@pytest.mark.parametrize("size", [0, 1500])  # at the first byte, and after some tables
+def test_a_full_disk_is_a_sentence_and_leaves_no_part(size, tmp_path, heads):
+    usual = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, usual[1]))
+    try:
+        with pytest.raises(DataError, match=r"/d cannot be written \(.+\)\. Free some space or mend its rights"):
+            save(built([example(f"t{i}") for i in range(50)]), heads, RenderOptions(), tmp_path / "d")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, usual)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_place_that_is_no_folder(tmp_path, heads):
+    (tmp_path / "file").touch()
+    with pytest.raises(DataError, match=r"file/d cannot be written \(Not a directory\)"):
+        save(built(), heads, RenderOptions(), tmp_path / "file" / "d")
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"digest": None}, r"dataset\.json: digest is None, not as it was written\. Build it again: job=build"),
+        ({"render_hash": 3}, r"render_hash is 3"),
+        ({"markers": "yes"}, r"markers is 'yes'"),
+        ({"heads": []}, r"heads is \[\]"),
+        ({"heads": {"correctness": None}}, r"head 'correctness' is None"),
+        ({"heads": {"correctness": {"level": "step"}}}, r"head 'correctness' is \{'level': 'step'\}"),
+        (
+            {"heads": {"correctness": {"level": "trajectory", "objective": "bce", "classes": "3"}}},
+            r"head 'correctness' is \{.*'classes': '3'\}",
+        ),
+        ({"heads": {}}, r"/d is damaged \(examples of train have columns .*label/correctness"),
+        ({"digest": "0" * 16}, r"/d is damaged: its contents have digest \w{16}, but dataset\.json says 0{16}\. Build"),
+    ],
+)
+def test_an_edited_description(change, message, tmp_path, heads):
+    meta = save(built(), heads, RenderOptions(), tmp_path / "d")
+    (tmp_path / "d" / "dataset.json").write_text(json.dumps({**meta, **change}))
+    with pytest.raises(DataError, match=message):
+        load(tmp_path / "d")
+    for key in change:
+        (tmp_path / "d" / "dataset.json").write_text(json.dumps({k: v for k, v in meta.items() if k != key}))
+        with pytest.raises(DataError, match=rf"dataset\.json: {key} is None"):
+            load(tmp_path / "d")
+
+
+def edited(folder, table, edit):
+    """Writes a table of train anew, with `edit(rows)` in place of its rows."""
+    whole = load_from_disk(str(folder / table))
+    tables = dict(whole)
+    tables["train"] = edit(tables["train"])
+    DatasetDict(tables).save_to_disk(str(folder.parent / "edited"), num_shards=dict.fromkeys(tables, 1))
+    shutil.rmtree(folder / table)
+    (folder.parent / "edited").rename(folder / table)
+
+
+@pytest.mark.parametrize(
+    ("table", "edit", "message"),
+    [
+        ("examples", lambda t: t.map(lambda row: {"label/correctness": 0.2}), r"contents have digest"),
+        ("examples", lambda t: t.map(lambda row: {"prefix": row["prefix"] + " "}), r"contents have digest"),
+        ("examples", lambda t: t.select([1, 0, 2]), r"contents have digest"),
+        ("examples", lambda t: t.map(lambda row: {"blocks": None}), r"is damaged \(.+\)\. Build it again"),
+        ("examples", lambda t: t.map(lambda row: {"blocks": [None, "two\n"]}), r"is damaged"),
+        ("examples", lambda t: t.map(lambda row: {"more": 1}), r"damaged \(examples of train have columns .*, more\)"),
+        ("examples", lambda t: t.remove_columns("policy"), r"damaged \(examples of train have columns"),
+        ("pairs", lambda t: t.map(lambda row: {"more": 1}), r"damaged \(pairs of train have columns .*, more\)"),
+        ("pairs", lambda t: t.map(lambda row: {"target": 0.5}), r"contents have digest"),
+        ("pairs", lambda t: t.map(lambda row: {"target": None}), r"is damaged"),
+    ],
+)
+def test_edited_tables(table, edit, message, tmp_path, heads):
+    save(built(pairs=PAIRS), heads, RenderOptions(), tmp_path / "d")
+    edited(tmp_path / "d", table, edit)
+    with pytest.raises(DataError, match=message):
+        load(tmp_path / "d")
+
+
+def test_a_flipped_bit_is_found_or_changes_nothing(tmp_path, heads):
+    save(built(pairs=PAIRS), heads, RenderOptions(), tmp_path / "d")
+    expected = load(tmp_path / "d")
+    (file,) = (tmp_path / "d" / "examples" / "train").glob("*.arrow")
+    whole = file.read_bytes()
+    text = whole.index(b"one\n")
+
+    def flip(place):
+        damaged = bytearray(whole)
+        damaged[place] ^= 4
+        file.write_bytes(damaged)
+
+    flip(text)
+    with pytest.raises(DataError, match="contents have digest"):
+        load(tmp_path / "d")
+    for place in range(text - 600, text + 64, 16):  # texts, offsets and padding
+        flip(place)
+        try:
+            assert load(tmp_path / "d").splits == expected.splits
+        except DataError:
+            continue
+
+
+def test_a_whole_number_is_the_number_it_is(tmp_path, heads):
+    one = example("t")
+    one.trajectory_labels["correctness"] = 1  # Arrow gives 1.0 back
+    one.truth["correctness"] = 0
+    save(built([one]), heads, RenderOptions(), tmp_path / "d")
+    assert load(tmp_path / "d").splits["train"].examples[0].trajectory_labels == {"correctness": 1.0}
+
+
+def test_what_may_not_be_read_is_a_sentence(tmp_path, heads, monkeypatch):
+    save(built(), heads, RenderOptions(), tmp_path / "d")
+
+    def closed(*_, **__):
+        raise PermissionError(13, "Permission denied", "the/file")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("datasets.load_from_disk", closed)
+        with pytest.raises(DataError, match=r"^the/file cannot be read \(Permission denied\)\. Mend its rights"):
+            load(tmp_path / "d")
+    monkeypatch.setattr(Path, "read_text", closed)
+    with pytest.raises(DataError, match=r"dataset\.json cannot be read \(Permission denied\)\. Mend its rights"):
         load(tmp_path / "d")

@@ -1,5 +1,8 @@
 """job=build: labels by verdicts, by people and by both, a dataset the same every time, and refusals in words."""
 
+import os
+import shutil
+
 import pytest
 
 from rmtrain.config.jobs import TrainSettings
@@ -110,3 +113,20 @@ def test_verdicts_on_other_trajectories_are_refused(flow, verified, tmp_path):
 def test_what_is_not_there_is_named(flow, verified, override, error, message, tmp_path):
     with pytest.raises(error, match=message):
         flow.run("build", override, folder=tmp_path / "out")
+
+
+def test_verdicts_older_than_the_trajectories_are_told_of(flow, verified, tmp_path):
+    for job in ("simulate", "verify"):
+        shutil.copytree(flow.base / job, tmp_path / "corpus" / job)
+    trajectories = tmp_path / "corpus/simulate/trajectories.jsonl"
+    verdicts = tmp_path / "corpus/verify/verdicts.jsonl"
+    for age, is_told in ((-1, True), (0, False)):
+        os.utime(verdicts, ns=(0, trajectories.stat().st_mtime_ns + age))
+        report = flow.run("build", f"trajectories={trajectories}", f"verdicts={verdicts}", folder=tmp_path / "out")
+        told = [warning for warning in report.warnings if "is older than" in warning and "job=verify" in warning]
+        assert bool(told) == is_told
+
+
+def test_a_typo_in_a_head_is_one_before_anything_is_read(flow, tmp_path):
+    with pytest.raises(ConfigError, match=r"unknown objective 'ordinl'.*Did you mean 'ordinal'"):
+        flow.run("build", "heads.step_quality.objective=ordinl", folder=tmp_path / "out")

@@ -56,6 +56,16 @@ def test_every_row_is_accounted_for(log, tmp_path):
     assert report.save(folder).is_file()
 
 
+def test_the_log_is_not_replaced(log, tmp_path):
+    own = log.rename(tmp_path / "trajectories.jsonl")
+    before = own.read_bytes()
+    with pytest.raises(
+        DataError, match=r"trajectories\.jsonl is read by this job and would be replaced by it\. Write else"
+    ):
+        run(compose(["job=ingest", f"source.path={own}"]), tmp_path)
+    assert own.read_bytes() == before
+
+
 def test_run_twice_nothing_doubles(log, tmp_path):
     folder = tmp_path / "runs/main/ingest"
     settings = compose(["job=ingest", f"source.path={log}"])

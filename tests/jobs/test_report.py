@@ -1,6 +1,8 @@
 """A report is written whole, holds no NaN, and reads in a few lines."""
 
+import errno
 import json
+import os
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -8,6 +10,7 @@ import pytest
 
 from rmtrain.config.jobs import JobSettings
 from rmtrain.config.paths import PathSettings
+from rmtrain.errors import DataError
 from rmtrain.jobs.report import REPORT_VERSION, Report, next_command, table
 from rmtrain.trajectories.schema import digest
 
@@ -39,6 +42,16 @@ def test_nan_is_refused_and_the_earlier_report_stays(tmp_path):
     assert (tmp_path / "report.json").read_text() == earlier
 
 
+def test_a_report_that_cannot_be_written_is_a_sentence_and_leaves_no_part(tmp_path, monkeypatch):
+    def full(source, target):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "replace", full)
+    with pytest.raises(DataError, match=r"report\.json cannot be written \(No space left"):
+        Report(job="verify").save(tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_the_text_says_what_where_and_what_next(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     report = Report(
@@ -65,7 +78,7 @@ def test_the_text_says_what_where_and_what_next(tmp_path, monkeypatch):
     [
         ("main", "runs", "runs/main/ingest", "python -m rmtrain job=verify"),
         ("support", "runs", "runs/support/ingest", "python -m rmtrain job=verify corpus=support"),
-        ("main", "my runs", "my runs/main/ingest", "python -m rmtrain job=verify paths.runs='my runs'"),
+        ("main", "my runs", "my runs/main/ingest", "python -m rmtrain job=verify 'paths.runs=\"my runs\"'"),
         ("main", "runs", "other", "python -m rmtrain job=verify trajectories=other/t.jsonl"),
     ],
 )

@@ -32,6 +32,17 @@ def test_three_files_about_the_same_trajectories(flow, simulated, goes_on):
     assert (following.job, following.corpus) == ("verify", "embedded")
 
 
+def test_splits_that_stay_empty_are_a_warning_with_the_number_that_fills_them(flow, simulated, tmp_path):
+    assert simulated.warnings == []
+    few = flow.run("simulate", "world.n_tasks=8", folder=tmp_path / "few")
+    # two tasks a family lie at 1/4 and 3/4, three at 1/6, 1/2 and 5/6, four at 1/8, 3/8, …; validation is [1/4, 1/2)
+    (warning,) = few.warnings
+    assert warning == (
+        "world.n_tasks=8 is too few for these shares: no task of some family is in test; "
+        "the next number that fills them is world.n_tasks=16"
+    )
+
+
 def test_run_twice_nothing_doubles(flow, simulated, files):
     before = files(flow.base / "simulate")
     flow.run("simulate")

@@ -1,20 +1,32 @@
 """job=train end to end: a model folder, a report, one MLflow run per training; and refusals before any work."""
 
 import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
 from pathlib import Path
 
 import pytest
+from hydra import compose as compose_hydra
+from hydra import initialize_config_dir
 
+import rmtrain.jobs.train as page
 from rmtrain.config.compose import compose
-from rmtrain.dataset.build import SplitData
+from rmtrain.config.folder import conf_folder
+from rmtrain.dataset.build import Built, SplitData
 from rmtrain.dataset.examples import Example
-from rmtrain.dataset.store import Dataset, load
+from rmtrain.dataset.store import Dataset, load, save
 from rmtrain.errors import ConfigError, DataError, ModelError
 from rmtrain.jobs.train import _dataset, _leave_out, _lines
 from rmtrain.model.checkpoint import load_model
 from rmtrain.model.evaluation.figures import HeadRow
 from rmtrain.model.evaluation.table import HeadTable
 from rmtrain.model.objectives import OBJECTIVES
+from rmtrain.tracking.tracker import Tracker
+from rmtrain.trajectories.render import RenderOptions
 from rmtrain.trajectories.schema import SPLITS
 
 HEADS = ["correctness", "tool_efficiency", "step_quality", "consistency"]
@@ -147,7 +159,7 @@ def test_without_tracking_or_baselines_the_figures_are_in_the_report(flow, built
             r"was rendered with markers=False \(hash \w{16}\), but this run reads markers=True .*set encoder\.markers",
         ),
         (
-            ["heads.step_quality.classes=4"],
+            ["heads.step_quality.classes=4", "heads.step_quality.class_names=null"],
             ConfigError,
             r"^head 'step_quality' is \{.*'classes': 4\}, but .* was built with \{.*'classes': 3\}\. Build it again",
         ),
@@ -190,11 +202,83 @@ def test_heads_without_a_label_stop_training_where_that_is_asked_for(tmp_path):
     with pytest.raises(DataError, match="no label in training for tool_efficiency, step_quality, consistency"):
         _leave_out(settings, bare_dataset(tmp_path))
 
-
-def test_what_to_do_with_such_heads_is_one_of_two(tmp_path):
-    settings = compose([f"dataset.path={tmp_path}", "dataset.unlabelled_heads=dorp"])
-    with pytest.raises(ConfigError, match="Did you mean 'drop'"):
+    with pytest.raises(DataError, match=r"or train without: dataset\.unlabelled_heads=drop$"):
         _leave_out(settings, bare_dataset(tmp_path))
+
+
+@pytest.mark.parametrize("policy", ["drop", "stop"])
+def test_where_no_head_has_a_label_leaving_all_out_is_no_remedy(policy, tmp_path):
+    settings = compose([f"dataset.path={tmp_path}", "~heads.correctness", f"dataset.unlabelled_heads={policy}"])
+    with pytest.raises(DataError, match=r"no label in training for tool_efficiency, .*\(job=build annotations=FILE\)$"):
+        _leave_out(settings, bare_dataset(tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("overrides", "error", "message"),
+    [
+        (["dataset.unlabelled_heads=dorp"], ConfigError, "Did you mean 'drop'"),
+        (["heads.step_quality.objective=ordinl"], ConfigError, "unknown objective 'ordinl'.*Did you mean 'ordinal'"),
+        (
+            [f"~heads.{name}" for name in HEADS],
+            ConfigError,
+            "heads is empty, every one was taken away: a reward model needs at least one",
+        ),
+        (["heads.correctness.early=0"], ConfigError, r"heads\.correctness\.early is 0\.0, not a relative loss weight"),
+        (["schedule.kind=phasd"], ConfigError, "unknown schedule kind 'phasd'"),
+        (["trainer.clip=-1"], ConfigError, r"trainer\.clip is -1\.0"),
+        (["trainer.precision=16-mixed"], ConfigError, "16-mixed, which needs a GPU"),
+        (["trainer.accelerator=gppu"], ConfigError, "unknown accelerator 'gppu'"),
+        (["backbone.tune=al"], ConfigError, "unknown backbone tune 'al'"),
+        (["backbone.name=nowhere", "backbone.package_path=model"], ModelError, "package 'nowhere' is not installed"),
+    ],
+)
+def test_a_typo_is_told_of_before_a_corpus_is_made_for_it(flow, overrides, error, message, tmp_path, monkeypatch):
+    def never(settings):
+        raise AssertionError("the corpus was made first")
+
+    monkeypatch.setattr(page, "load_embedded", never)
+    with pytest.raises(error, match=message):
+        flow.run("train", "dataset=embedded", *overrides, folder=tmp_path / "out")
+
+
+def test_runs_that_begin_at_once_have_folders_of_their_own():
+    def folders():
+        with initialize_config_dir(str(conf_folder()), version_base="1.3"):
+            settings = compose_hydra("config", return_hydra_config=True)
+        return settings.hydra.run.dir, settings.hydra.sweep.dir
+
+    found = [folder for _ in range(5) for folder in folders()]
+    assert len(set(found)) == 10
+    for folder in found[::2]:
+        time.strptime(Path(folder).name.rpartition("-")[0], "%Y-%m-%d_%H-%M-%S")  # still reads as a time
+        assert Path(folder).parent == Path("runs/train")
+
+
+@pytest.mark.slow
+def test_ctrl_c_is_status_130_and_the_run_is_no_finished_one(built, flow, tiny_backbone, tmp_path):
+    command = [
+        *(sys.executable, "-m", "rmtrain", "dataset=folder", f"dataset.path={flow.base}/build/dataset"),
+        *("backbone=folder", f"backbone.name={tiny_backbone}", "encoder.window_tokens=128", "encoder.prefix_tokens=40"),
+        *("encoder.block_tokens=48", "encoder.layers=1", "encoder.attention_heads=4", "trainer.accelerator=cpu"),
+        *("trainer.progress=false", "trainer.epochs=100000", "tracking=none", f"hydra.run.dir={tmp_path}/out"),
+    ]
+    root = Path(__file__).resolve().parents[2]
+    running = subprocess.Popen(
+        command, cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(root)}, stderr=subprocess.PIPE, text=True
+    )
+    try:
+        until = time.monotonic() + 120
+        while not (tmp_path / "out" / "checkpoints" / "last.ckpt").is_file():
+            assert running.poll() is None, running.communicate()[1]
+            assert time.monotonic() < until
+            time.sleep(0.1)
+        running.send_signal(signal.SIGINT)
+        assert running.wait(60) == 130
+    finally:
+        running.kill()
+    assert running.stderr.read().endswith("rmtrain: interrupted\n")
+    assert not (tmp_path / "out" / "model").exists()
+    assert not (tmp_path / "out" / "report.json").exists()
 
 
 def test_a_corpus_of_ones_own_is_not_passed_over_for_the_embedded_one():
@@ -208,3 +292,46 @@ def test_a_family_that_training_never_saw_has_a_table_of_its_own():
     assert sum("correctness" in line for line in lines) == 2
     assert any("'new', which training never saw" in line for line in lines)
     assert not any("known" in line for line in lines)
+
+
+def test_without_test_tasks_there_is_a_warning_and_no_empty_table(flow, built, tmp_path):
+    dataset = load(flow.base / "build" / "dataset")
+    empty = {**dataset.splits, "test": SplitData(), "validation": SplitData()}
+    save(Built(empty, Counter()), flow.settings("train").heads, RenderOptions(), tmp_path / "dataset")
+    report = flow.run(
+        "train",
+        f"dataset.path={tmp_path}/dataset",
+        "tracking.uri=null",
+        "trainer.epochs=1",
+        "trainer.patience=2",
+        folder=tmp_path / "out",
+    )
+    assert report.lines == []
+    assert report.figures["heads"] == {}
+    assert [warning.split(":")[0] for warning in report.warnings][:3] == [
+        "no validation",
+        "trainer.patience=2 has no effect",
+        "no test tasks, so no figures",
+    ]
+
+
+def test_a_reward_model_is_trained_on_from(flow, trained, tmp_path):
+    earlier = trained.artefacts["model"]
+    report = flow.run(
+        "train",
+        f"backbone.name={earlier}",
+        "backbone.tune=frozen",
+        "tracking.uri=null",
+        "trainer.epochs=1",
+        folder=tmp_path / "out",
+    )
+    begun, went_on = load_model(earlier).backbone, load_model(report.artefacts["model"]).backbone
+    assert went_on.digest() == begun.digest()
+
+
+@pytest.mark.parametrize("is_done", [True, False])
+def test_what_mlflow_did_not_get_is_a_warning(flow, built, monkeypatch, tmp_path, is_done):
+    problem = None if is_done else "2 records did not reach MLflow"
+    monkeypatch.setattr(Tracker, "problem", property(lambda self: problem))
+    report = flow.run("train", "tracking.uri=null", "trainer.epochs=1", folder=tmp_path / "out")
+    assert (problem in report.warnings) == (not is_done)

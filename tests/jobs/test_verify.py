@@ -1,5 +1,7 @@
 """job=verify as a page: it finds the trajectories, writes every verdict, and names the rules that broke."""
 
+import os
+
 import pytest
 
 from rmtrain.config.compose import compose
@@ -52,6 +54,39 @@ def test_a_broken_rule_is_a_warning_not_a_zero(corpus, monkeypatch):
     report = run(compose(["job=verify"]), corpus / "runs/main/verify")
     assert report.warnings == ["the rule 'exact_match' broke on 1: raised RuntimeError: out of paper"]
     assert report.figures["verifiers"]["exact_match"]["mean"] is None
+
+
+def test_no_trajectory_is_no_success_and_leaves_what_was_there(corpus):
+    folder = corpus / "runs/main/verify"
+    run(compose(["job=verify"]), folder)
+    before = (folder / "verdicts.jsonl").read_bytes()
+    write(corpus / "none.jsonl", [])
+    with pytest.raises(
+        DataError, match=r"^none\.jsonl: holds no trajectory\. Make some: python -m rmtrain job=ingest "
+    ):
+        run(compose(["job=verify", "trajectories=none.jsonl"]), folder)
+    assert (folder / "verdicts.jsonl").read_bytes() == before
+
+
+def test_a_pipe_is_refused_before_anything_is_read_or_replaced(corpus):
+    folder = corpus / "runs/main/verify"
+    run(compose(["job=verify"]), folder)
+    before = (folder / "verdicts.jsonl").read_bytes()
+    os.mkfifo(corpus / "pipe")
+    with pytest.raises(DataError, match=r"^pipe: is a pipe, but trajectories are read twice to be judged\. Save them"):
+        run(compose(["job=verify", "trajectories=pipe"]), folder)
+    assert (folder / "verdicts.jsonl").read_bytes() == before
+
+
+def test_what_is_read_is_not_replaced(corpus):
+    own = corpus / "own" / "verdicts.jsonl"
+    own.parent.mkdir()
+    (corpus / "runs/main/ingest/trajectories.jsonl").rename(own)
+    with pytest.raises(
+        DataError, match=r"^.*own/verdicts\.jsonl is read by this job .* Write elsewhere: hydra\.run\.dir="
+    ):
+        run(compose(["job=verify", f"trajectories={own}"]), own.parent)
+    assert own.read_text().startswith('{"schema_version":"rmtrain.trajectory/1"')
 
 
 def test_without_trajectories_it_says_what_to_run(tmp_path, monkeypatch):

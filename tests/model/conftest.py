@@ -1,6 +1,8 @@
 """Tiny backbones, a tokenizer of whole words, and examples whose labels can be read off their words."""
 
-from collections.abc import Callable
+import resource
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from random import Random
 
@@ -152,6 +154,22 @@ def build(bert_folder: Path, encoder: EncoderSettings) -> Callable[..., RewardNe
         return new_model(backbone, encoder, heads or HEADS, schedule or ScheduleSettings())
 
     return new
+
+
+@pytest.fixture
+def full_disk() -> Callable[..., object]:
+    """`with full_disk(size):` no file grows beyond `size` bytes, so writing fails in earnest and in any library."""
+
+    @contextmanager
+    def limited(size: int = 0) -> Iterator[None]:
+        usual = resource.getrlimit(resource.RLIMIT_FSIZE)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (size, usual[1]))
+        try:
+            yield
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, usual)
+
+    return limited
 
 
 def _example(number: int, random: Random, tasks: int) -> Example:

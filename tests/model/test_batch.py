@@ -4,7 +4,7 @@ import torch
 from rmtrain.config.model import HeadSettings
 from rmtrain.dataset.batching import Batch
 from rmtrain.dataset.examples import Example, Pair
-from rmtrain.model.batch import Collator, Reading, label_tensors, labels_of
+from rmtrain.model.batch import Collator, Reading, label_tensors
 
 READING = Reading(chunk_tokens=64, is_causal=False, causal=False)
 BCE = HeadSettings()
@@ -36,9 +36,9 @@ def test_labels_that_counted_elsewhere_are_masked() -> None:
     assert label_tensors("c", BCE, [A, B], [False, True]).mask.tolist() == [False, True]
 
 
-def test_step_labels_may_be_absent_altogether() -> None:
-    assert labels_of("q", STEP_ORDINAL, B) == ()
-    assert labels_of("missing", BCE, B) == (None,)
+def test_labels_may_be_absent_altogether() -> None:
+    assert not label_tensors("q", STEP_ORDINAL, [B], [True]).mask.any()
+    assert not label_tensors("missing", BCE, [B], [True]).mask.any()
 
 
 def test_a_batch_of_cached_vectors() -> None:

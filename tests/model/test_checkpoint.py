@@ -8,10 +8,13 @@ import pytest
 
 from rmtrain.config.model import HeadSettings
 from rmtrain.errors import ModelError
-from rmtrain.model.checkpoint import load_model, read_card, save_model
+from rmtrain.model.checkpoint import load_model, save_model
+from rmtrain.model.folder import read_card
 from rmtrain.model.network import RewardNetwork
 from rmtrain.model.predict import predict
 from rmtrain.model.train import LabelledSet
+
+KEYS = ("heads", "encoder", "schedule", "backbone", "backbone_digest", "tune", "render_hash", "is_causal")
 
 
 @pytest.mark.parametrize("kind", ["bert", "llama"])
@@ -51,6 +54,15 @@ def change(**values: Any) -> Callable[[Path], None]:
     return apply
 
 
+def without(key: str) -> Callable[[Path], None]:
+    def apply(folder: Path) -> None:
+        card = json.loads((folder / "rmtrain.json").read_text())
+        del card[key]
+        (folder / "rmtrain.json").write_text(json.dumps(card))
+
+    return apply
+
+
 def damage(folder: Path) -> None:
     data = bytearray((folder / "model.safetensors").read_bytes())
     data[-1] ^= 1
@@ -71,6 +83,17 @@ def damage(folder: Path) -> None:
         (lambda folder: (folder / "config.json").write_text("{}"), r"config.json has SHA-256 \w+, but"),
         (change(heads=None), "rmtrain.json is not as rmtrain wrote it"),
         (change(files_sha256=3), "rmtrain.json is not as rmtrain wrote it"),
+        (change(files_sha256={}), "rmtrain.json is not as rmtrain wrote it"),
+        (change(weights_sha256="0"), "rmtrain.json is not as rmtrain wrote it"),
+        (change(is_causal=None), "rmtrain.json is not as rmtrain wrote it .is_causal is neither"),
+        (change(tune=3), "rmtrain.json is not as rmtrain wrote it"),
+        (change(encoder={"layers": "two"}), "rmtrain.json is not as rmtrain wrote it"),
+        (change(encoder={"window": 3}), "rmtrain.json is not as rmtrain wrote it"),
+        (change(heads={}), "does not fit rmtrain.json: heads is empty"),
+        (change(heads={"a": {"objective": "none"}}), "does not fit rmtrain.json: heads.a: unknown objective 'none'"),
+        *((without(key), f"rmtrain.json is not as rmtrain wrote it .it has no {key}") for key in KEYS),
+        (without("files_sha256"), "rmtrain.json is not as rmtrain wrote it"),
+        (without("weights_sha256"), "rmtrain.json is not as rmtrain wrote it"),
         (change(heads={"another": {}}), "does not fit rmtrain.json"),
     ],
 )
@@ -81,3 +104,35 @@ def test_a_folder_that_does_not_fit_is_refused(
     spoil(folder)
     with pytest.raises(ModelError, match=match):
         load_model(folder)
+
+
+@pytest.mark.parametrize("size", [0, 30_000])  # at the first byte, and after some
+def test_on_a_full_disk_the_older_model_stays_and_no_part_of_the_new_one(
+    size: int, build: Callable[..., RewardNetwork], full_disk: Callable[..., Any], tmp_path: Path
+) -> None:
+    save_model(build(heads={"old": HeadSettings()}), tmp_path / "model")
+    model = build()
+    with full_disk(size), pytest.raises(ModelError, match=r"model cannot be written \(.+\)\. Free some space"):
+        save_model(model, tmp_path / "model")
+    assert list(load_model(tmp_path / "model").card.heads) == ["old"]
+    assert [path.name for path in tmp_path.iterdir()] == ["model"]
+
+
+def test_a_tokenizer_that_cannot_be_written_is_a_full_disk_too(
+    build: Callable[..., RewardNetwork], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = build()
+
+    def full(folder: Path) -> None:
+        raise Exception("No space left on device (os error 28)")  # what the library of tokenizers raises
+
+    monkeypatch.setattr(model.backbone.tokenizer, "save_pretrained", full)
+    with pytest.raises(ModelError, match=r"model cannot be written \(No space left on device"):
+        save_model(model, tmp_path / "model")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_place_that_is_no_folder(build: Callable[..., RewardNetwork], tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(ModelError, match=r"file/model cannot be written \(Not a directory\)"):
+        save_model(build(), tmp_path / "file" / "model")

@@ -4,8 +4,7 @@ import pytest
 import torch
 
 from rmtrain.config.model import HeadSettings
-from rmtrain.errors import ConfigError
-from rmtrain.model.heads import Head, Heads, check_heads, class_probabilities, head_values, n_logits
+from rmtrain.model.heads import Head, Heads, class_probabilities, head_values, n_logits
 
 
 @pytest.mark.parametrize(
@@ -63,24 +62,3 @@ def test_heads_are_named_and_each_has_its_own_weights() -> None:
     found = heads(torch.randn(2, 4, 8), torch.ones(2, 3, dtype=torch.bool))
     assert list(found) == ["a", "b"]
     assert {name.split(".")[1] for name, _ in heads.named_parameters()} == {"a", "b"}
-
-
-@pytest.mark.parametrize(
-    ("head", "match"),
-    [
-        (HeadSettings(level="turn"), "heads.x: unknown level 'turn'. Known: step, trajectory"),
-        (HeadSettings(objective="ordinary"), "heads.x: unknown objective 'ordinary'.*Did you mean 'ordinal'"),
-        (HeadSettings(level="step", objective="bradley_terry"), "heads.x has objective bradley_terry at level step"),
-        (HeadSettings(objective="ordinal", classes=1), "heads.x.classes is 1"),
-    ],
-)
-def test_heads_that_cannot_be_built_are_refused(head: HeadSettings, match: str) -> None:
-    with pytest.raises(ConfigError, match=match):
-        check_heads({"x": head})
-
-
-def test_names_and_number_of_heads_are_checked() -> None:
-    with pytest.raises(ConfigError, match="heads is empty"):
-        check_heads({})
-    with pytest.raises(ConfigError, match=r"head name 'a.b' is not allowed"):
-        check_heads({"a.b": HeadSettings()})

@@ -49,3 +49,28 @@ def test_a_gpu_is_taken_where_there_is_one_and_it_was_not_ruled_out(monkeypatch)
         monkeypatch.setattr(torch.cuda, "is_available", lambda found=there: found)
         assert find_device("auto").type == ("cuda" if there else "cpu")
         assert find_device("cpu").type == "cpu"
+    assert find_device("gpu").type == find_device("cuda").type == "cuda"
+
+
+def test_an_apple_gpu_is_taken_where_it_is_asked_for(monkeypatch):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    monkeypatch.setattr(torch.backends.mps, "is_available", lambda: True)
+    assert {name: find_device(name).type for name in ("auto", "cpu", "gpu", "mps")} == {
+        "auto": "cpu",
+        "cpu": "cpu",
+        "gpu": "mps",
+        "mps": "mps",
+    }
+
+
+@pytest.mark.parametrize("name", ["gpu", "cuda", "mps"])
+def test_a_device_that_is_not_there_is_refused(name, monkeypatch):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    monkeypatch.setattr(torch.backends.mps, "is_available", lambda: False)
+    with pytest.raises(ConfigError, match=rf"accelerator {name} is not available.*Set trainer\.accelerator to auto"):
+        find_device(name)
+
+
+def test_an_unknown_accelerator_is_refused():
+    with pytest.raises(ConfigError, match=r"unknown accelerator 'cud'\. Known: auto, cpu, cuda.*Did you mean 'cuda'"):
+        find_device("cud")

@@ -1,6 +1,7 @@
 import os
 import signal
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,12 +13,13 @@ from lightning.pytorch.callbacks import ModelCheckpoint
 
 from rmtrain.config.model import HeadSettings, TrainerSettings, as_heads
 from rmtrain.dataset.examples import Example
-from rmtrain.errors import ConfigError, DataError
+from rmtrain.errors import ConfigError, DataError, ModelError
 from rmtrain.model.module import TrainingModule
 from rmtrain.model.network import RewardNetwork
 from rmtrain.model.predict import predict
-from rmtrain.model.train import LabelledSet, fit
+from rmtrain.model.train import LabelledSet, check_trainer, fit
 
+NAN, INF = float("nan"), float("inf")
 Build = Callable[..., RewardNetwork]
 Labelled = Callable[..., LabelledSet]
 
@@ -148,7 +150,7 @@ def test_early_stopping_and_no_validation(
     build: Build, labelled: Labelled, trainer: TrainerSettings, tmp_path: Path
 ) -> None:
     data = labelled(9)
-    still = replace(trainer, epochs=9, patience=2, lr_heads=0.0, weight_decay=0.0)
+    still = replace(trainer, epochs=9, patience=2, lr_heads=1e-30, weight_decay=0.0)  # too little to move a weight
     stopped = fit(build(), data, labelled(6, seed=1), still, folder=tmp_path / "a")
     assert len(stopped.history) == 3
     assert stopped.best_epoch == 0
@@ -156,6 +158,19 @@ def test_early_stopping_and_no_validation(
     assert len(whole.history) == 9
     assert whole.best_epoch == 8
     assert "val_criterion" not in whole.history[0].values
+    assert stopped.notes == ()
+    assert whole.notes == (
+        "no validation: the last epoch is kept.",
+        "trainer.patience=2 has no effect: validation cannot compare the epochs.",
+    )
+
+
+def test_without_validation_or_patience_one_note_is_enough(
+    build: Build, labelled: Labelled, trainer: TrainerSettings, tmp_path: Path
+) -> None:
+    for number, held in enumerate((None, LabelledSet([]))):
+        fitted = fit(build(), labelled(9), held, replace(trainer, epochs=1), folder=tmp_path / str(number))
+        assert fitted.notes == ("no validation: the last epoch is kept.",)
 
 
 def test_a_head_without_validation_labels_is_said_and_left_out(
@@ -174,7 +189,10 @@ def test_validation_that_cannot_choose_keeps_the_last_epoch(
     bare = [replace(e, trajectory_labels={}, step_labels={}) for e in labelled(6, seed=1).examples]
     fitted = fit(build(), labelled(9), LabelledSet(bare), replace(trainer, patience=1), folder=tmp_path)
     assert fitted.best_epoch == 2
-    assert fitted.notes[-1] == "no head can choose an epoch by validation: the last one is kept."
+    assert fitted.notes[-2:] == (
+        "no head can choose an epoch by validation: the last one is kept.",
+        "trainer.patience=1 has no effect: validation cannot compare the epochs.",
+    )
 
 
 def test_cuts_and_tokens_are_reported(
@@ -207,6 +225,60 @@ def test_a_terminated_run_does_not_exit_as_if_it_had_finished(
     assert stopped.value.code == 143
 
 
+@pytest.mark.parametrize("how", ["raised", "sent"])
+def test_an_interrupted_run_says_so_and_leaves_the_signal_as_it_was(
+    how: str, build: Build, labelled: Labelled, trainer: TrainerSettings, tmp_path: Path
+) -> None:
+    class Interrupt(pl.Callback):
+        def on_train_epoch_start(self, trainer: pl.Trainer, *_: object) -> None:
+            if trainer.current_epoch == 1:
+                if how == "raised":
+                    raise KeyboardInterrupt
+                os.kill(os.getpid(), signal.SIGINT)
+
+    before = signal.getsignal(signal.SIGINT)
+    with pytest.raises(KeyboardInterrupt):
+        fit(build(), labelled(9), None, trainer, folder=tmp_path, callbacks=[Interrupt()])
+    assert signal.getsignal(signal.SIGINT) is before
+    assert (tmp_path / "last.ckpt").is_file()  # of the epoch before
+
+
+@pytest.mark.parametrize("was_there", [False, True])
+def test_a_full_disk_ends_training_in_a_sentence_and_leaves_nothing(
+    was_there: bool,
+    build: Build,
+    labelled: Labelled,
+    trainer: TrainerSettings,
+    full_disk: Callable[..., AbstractContextManager[None]],
+    tmp_path: Path,
+) -> None:
+    folder = tmp_path / "checkpoints"
+    if was_there:
+        folder.mkdir()
+        (folder / "last.ckpt").write_bytes(b"older")
+    model, data = build(), labelled(9)
+    with (
+        full_disk(1000),
+        pytest.raises(ModelError, match=r"\.ckpt cannot be written \(File too large\)"),
+    ):
+        fit(model, data, None, trainer, folder=folder)
+    assert [path.read_bytes() for path in tmp_path.rglob("*.ckpt")] == ([b"older"] if was_there else [])
+    assert folder.exists() == was_there
+    assert [path for path in tmp_path.rglob("*") if path.is_file() and path.suffix != ".ckpt"] == []
+
+
+def test_a_cache_that_cannot_be_written_is_one_note_and_no_end(
+    build: Build, labelled: Labelled, trainer: TrainerSettings, tmp_path: Path
+) -> None:
+    (tmp_path / "cache").touch()
+    settings = replace(trainer, epochs=1)
+    fitted = fit(build(), labelled(9), labelled(6, seed=1), settings, folder=tmp_path / "a", cache=tmp_path / "cache")
+    (note,) = fitted.notes
+    assert note.startswith(f"the backbone's vectors could not be kept in {tmp_path}/cache (")
+    alone = fit(build(), labelled(9), labelled(6, seed=1), settings, folder=tmp_path / "b")
+    assert fitted.history == alone.history
+
+
 def test_two_runs_are_one(build: Build, labelled: Labelled, trainer: TrainerSettings, tmp_path: Path) -> None:
     def run(name: str) -> list[dict[str, float]]:
         found = fit(build(), labelled(9), labelled(6, seed=1), trainer, folder=tmp_path / name)
@@ -231,7 +303,23 @@ def test_labels_are_checked_before_anything_runs(
         ({"accumulate": 0}, "trainer.accumulate is 0"),
         ({"devices": 2}, "trainer.devices is 2"),
         ({"warmup": 1.0}, "trainer.warmup is 1.0"),
+        ({"warmup": NAN}, "trainer.warmup is nan"),
+        ({"clip": -1.0}, "trainer.clip is -1.0. Expected a finite number >= 0; 0 clips nothing"),
+        ({"clip": INF}, "trainer.clip is inf"),
+        ({"clip": NAN}, "trainer.clip is nan"),
+        ({"weight_decay": -0.01}, "trainer.weight_decay is -0.01. Expected a finite number >= 0; 0 decays nothing"),
+        ({"weight_decay": INF}, "trainer.weight_decay is inf"),
+        ({"lr_heads": 0.0}, "trainer.lr_heads is 0.0. Expected a finite number > 0"),
+        ({"lr_heads": -1e-3}, "trainer.lr_heads is -0.001"),
+        ({"lr_backbone": NAN}, "trainer.lr_backbone is nan.*set backbone.tune=frozen"),
+        ({"lr_backbone": INF}, "trainer.lr_backbone is inf"),
+        ({"patience": -1}, "trainer.patience is -1. Expected epochs >= 0"),
+        ({"seed": -1}, "trainer.seed is -1. Expected a whole number from 0 to 4294967295"),
+        ({"seed": 2**32}, "trainer.seed is 4294967296"),
         ({"precision": "64"}, "unknown precision '64'"),
+        ({"precision": "16-mixed"}, "trainer.precision is 16-mixed, which needs a GPU"),
+        ({"accelerator": "tpuu"}, "unknown accelerator 'tpuu'"),
+        ({"accelerator": "cuda"}, "accelerator cuda is not available"),
     ],
 )
 def test_settings_that_cannot_run_are_refused(
@@ -241,6 +329,18 @@ def test_settings_that_cannot_run_are_refused(
     labelled: Labelled,
     trainer: TrainerSettings,
     tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    with pytest.raises(ConfigError, match=match):
+        check_trainer(replace(trainer, **changed))
     with pytest.raises(ConfigError, match=match):
         fit(build(), labelled(6), None, replace(trainer, **changed), folder=tmp_path)
+
+
+@pytest.mark.parametrize("changed", [{"clip": 0.0}, {"weight_decay": 0.0}, {"seed": 2**32 - 1}, {"seed": 0}])
+def test_the_ends_of_every_range_train(
+    changed: dict[str, object], build: Build, labelled: Labelled, trainer: TrainerSettings, tmp_path: Path
+) -> None:
+    fitted = fit(build(), labelled(9), None, replace(trainer, epochs=1, **changed), folder=tmp_path)
+    assert np.isfinite(list(fitted.history[0].values.values())).all()

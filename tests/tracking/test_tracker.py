@@ -10,6 +10,7 @@ from urllib.parse import unquote, urlparse
 
 import pytest
 from matplotlib.figure import Figure
+from mlflow.exceptions import MlflowException
 
 from rmtrain.config.tracking import TrackingSettings
 from rmtrain.errors import ConfigError
@@ -92,6 +93,32 @@ def test_a_run_that_failed_says_so(store):
     tracker.close(is_done=False)
     info = client(tracker).get_run(tracker.run_id).info
     assert (info.status, info.run_name) == ("FAILED", "mine")
+
+
+@pytest.mark.parametrize("comes_back", [True, False])
+def test_a_store_that_goes_away_ends_nothing_and_gets_what_it_missed(store, monkeypatch, comes_back):
+    tracker = store()
+    usual = tracker._client.log_batch
+
+    is_down = True
+
+    def answer(*arguments, **named):
+        if is_down:
+            raise MlflowException("nobody answers")
+        return usual(*arguments, **named)
+
+    tracker.metrics({"val_loss/a": 1.0}, step=0)
+    monkeypatch.setattr(tracker._client, "log_batch", answer)
+    tracker.metrics({"val_loss/a": 0.5}, step=1)
+    tracker.text("kept", "note.txt")
+    assert tracker.problem.startswith("2 records did not reach MLflow at sqlite:///")
+    assert "nobody answers" in tracker.problem
+    is_down = not comes_back
+    tracker.close(is_done=True)
+    assert (tracker.problem is None) == comes_back
+    history = client(tracker).get_metric_history(tracker.run_id, "val_loss/a")
+    assert [(point.step, point.value) for point in history] == [(0, 1.0), (1, 0.5)][: 1 + comes_back]
+    assert client(tracker).get_run(tracker.run_id).info.status == ("FINISHED" if comes_back else "RUNNING")
 
 
 def test_without_a_folder_for_files_they_lie_beside_the_store(store, mlflow_store):

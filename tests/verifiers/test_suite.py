@@ -1,4 +1,5 @@
 import json
+import os
 import weakref
 from collections import Counter
 from dataclasses import asdict, replace
@@ -11,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rmtrain.config.verifiers import VerifierSettings
-from rmtrain.errors import ConfigError
+from rmtrain.errors import ConfigError, DataError
 from rmtrain.trajectories.schema import Call, Observation, Step, Subgoal, Tool, digest
 from rmtrain.trajectories.store import write
 from rmtrain.verifiers import suite as suite_module
@@ -157,6 +158,20 @@ def test_a_corpus_may_be_a_file_or_a_collection_but_no_iterator(make, tmp_path):
     assert list(suite.verify_corpus(iter(corpus), median_steps=suite.median_steps(corpus))) == expected
     with pytest.raises(TypeError, match="reads its trajectories twice"):
         suite.verify_corpus(iter(corpus))
+
+
+def test_a_file_that_can_be_read_once_only_is_refused(make, tmp_path):
+    pipe = tmp_path / "pipe.jsonl"
+    os.mkfifo(pipe)
+    suite = VerifierSuite()
+    with pytest.raises(
+        DataError, match=r"pipe\.jsonl: is a pipe, but trajectories are read twice .* Save them to a file"
+    ):
+        suite.verify_corpus(pipe)
+    with pytest.raises(DataError, match=r": is a folder, but trajectories are read twice"):
+        suite.verify_corpus(tmp_path)
+    with pytest.raises(DataError, match=r"absent\.jsonl: no such file"):
+        suite.verify_corpus(tmp_path / "absent.jsonl")
 
 
 def test_one_trajectory_at_a_time_is_in_memory(make):

@@ -69,10 +69,12 @@ def test_what_is_handed_out_does_not_reach_the_world(promise):
     environment.step(call("reserve", room=room, slot="noon", group="g"))
     environment.state()["bookings"].clear()
     environment.outcome().final_state["bookings"][room]["noon"] = "another"
-    environment.act(call("get_record", table="rooms", key=room)).fields.clear()
+    look = call("get_record", table="rooms", key=room)
+    record = dict(environment.act(look).fields)
+    environment.act(look).fields.clear()
     assert environment.state()["bookings"] == {room: {"noon": "g"}}
     assert environment.step(call("list_bookings", room=room)).content == "slot: noon; group: g"
-    assert environment.act(call("get_record", table="rooms", key=room)).fields["key"] == room
+    assert environment.act(look).fields == record != {}
 
 
 @pytest.mark.parametrize(

@@ -148,7 +148,15 @@ def test_writes_carry_the_state_before_and_after(records):
 
 def test_the_text_gives_nothing_away(records):
     """Neither the policy, nor a fault's name, nor the reference is rendered."""
-    words = ("announces_other", "ignores_observation", "fabricates", "skips_check", "gives_up", "move-0", "expected")
+    words = (
+        "announces_other",
+        "ignores_observation",
+        "fabricates",
+        "skips_check",
+        "gives_up",
+        "move-0",
+        "expected_steps",
+    )
     for record in records:
         for trajectory in record.trajectories:
             text = render(trajectory).text

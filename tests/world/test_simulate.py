@@ -7,13 +7,17 @@ import pytest
 from rmtrain.config.world import WorldSettings
 from rmtrain.errors import ConfigError
 from rmtrain.trajectories.render import render
+from rmtrain.trajectories.schema import digest
 from rmtrain.trajectories.store import write
 from rmtrain.world.families.contradiction import SOURCES
 from rmtrain.world.families.draft import THEMES
 from rmtrain.world.families.promise import KINDS, SLOTS
 from rmtrain.world.phrases import PHRASES
-from rmtrain.world.simulate import make_task, simulate
+from rmtrain.world.simulate import WORLD_VERSION, empty_splits, enough_tasks, make_task, simulate
 from rmtrain.world.vocabulary import GIVEN, VALUES, WORDS, Vocabulary
+
+# The version of the world and the digest of its first eight tasks, which belong together.
+PINNED = (3, "3f640067ca56a8120599889f9b2109cf3e16711b8a9ae769d98bb1773166611b")
 
 
 def trajectories(**settings):
@@ -26,6 +30,15 @@ def test_a_seed_gives_the_same_bytes(tmp_path):
     write(tmp_path / "other", trajectories(n_tasks=12, seed=4))
     assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
     assert (tmp_path / "one").read_bytes() != (tmp_path / "other").read_bytes()
+
+
+def test_a_version_of_the_world_makes_one_corpus():
+    records = simulate(WorldSettings(n_tasks=8))
+    corpus = [[row.model_dump(mode="json") for row in (*each.trajectories, *each.truths)] for each in records]
+    assert (WORLD_VERSION, digest(corpus)) == PINNED, (
+        "Equal settings make another corpus than before, and datasets that are kept by version would be taken for it: "
+        "raise WORLD_VERSION in rmtrain/world/simulate.py and pin the new pair here."
+    )
 
 
 def test_a_task_does_not_depend_on_those_before_it(records):
@@ -54,6 +67,29 @@ def test_shares_are_met_within_each_family():
             "calibration": 1,
             "train": 12,
         }
+
+
+@pytest.mark.parametrize("shares", [(0.18, 0.08, 0.08), (0.25, 0.25, 0.0), (0.06, 0.03, 0.02), (0.5, 0.25, 0.125)])
+@pytest.mark.parametrize("leave_out", [None, "lookup"])
+def test_empty_splits_are_those_that_no_task_of_a_family_falls_into(shares, leave_out):
+    names = ("test_share", "validation_share", "calibration_share")
+    given = {**dict(zip(names, shares, strict=True)), "families": ["lookup", "promise", "calculation"]}
+    for n_tasks in (1, 2, 3, 7, 9, 11, 12, 20, 27, 36):
+        settings = WorldSettings(n_tasks=n_tasks, leave_out=leave_out, **given)
+        found = {family: set() for family in settings.families if family != leave_out}
+        for index in range(n_tasks):
+            task = make_task(settings, index)
+            found.get(task.task.family, set()).add(task.split)
+        wanted = {"test", "validation", "train"}
+        assert set(empty_splits(settings)) == {s for s in wanted if any(s not in has for has in found.values())}
+
+
+def test_enough_tasks_is_the_next_number_that_leaves_no_split_empty():
+    # With shares 0.18 and 0.08, nine tasks a family lie at 1/18, 3/18, 5/18, …: none between 0.18 and 0.26.
+    expected = {1: 24, 8: 24, 20: 24, 24: 24, 36: 40, 39: 40, 60: 60}
+    assert {n: enough_tasks(WorldSettings(n_tasks=n)) for n in expected} == expected
+    assert enough_tasks(WorldSettings(n_tasks=4, test_share=0.7, validation_share=0.2, calibration_share=0.1)) is None
+    assert enough_tasks(WorldSettings(n_tasks=4, test_share=0.0, validation_share=0.0, calibration_share=0.0)) == 4
 
 
 def test_no_name_word_or_value_of_one_part_is_in_the_text_of_another(records):

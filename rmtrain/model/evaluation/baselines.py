@@ -15,7 +15,7 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression, Ridge
 
 from rmtrain.config.model import HeadSettings
-from rmtrain.dataset.examples import Example, Pair, Value
+from rmtrain.dataset.examples import Example, Pair, Value, unit_labels
 
 Array = NDArray[Any]
 Values = dict[str, list[Array]]
@@ -29,13 +29,6 @@ def expected(label: Value) -> float | None:
     if label is None or isinstance(label, float | int):
         return label
     return sum(k * share for k, share in enumerate(label)) / (len(label) - 1)
-
-
-def unit_labels(name: str, head: HeadSettings, example: Example) -> list[Value]:
-    """The labels of one head on one example, by unit: the trajectory, or each step."""
-    if head.level == "step":
-        return list(example.step_labels.get(name) or [None] * len(example.blocks))
-    return [example.trajectory_labels.get(name)]
 
 
 def majority(heads: Mapping[str, HeadSettings], train: Sequence[Example], test: Sequence[Example]) -> Values:

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from rmtrain.config.model import HeadSettings
-from rmtrain.dataset.examples import Example, Pair
-from rmtrain.model.evaluation.baselines import Array, Values, expected, unit_labels
+from rmtrain.dataset.examples import Example, Pair, unit_labels
+from rmtrain.model.evaluation.baselines import Array, Values, expected
 from rmtrain.model.metrics import Figure, explained_share, pair_accuracy, quadratic_kappa
 from rmtrain.model.objectives import OBJECTIVES
 
@@ -118,7 +118,7 @@ def _truth(name: str, head: HeadSettings, example: Example) -> Array | None:
         return np.array([np.nan if v is None else v / (head.classes - 1) for v in steps])
     if name in example.truth:
         return np.array([example.truth[name]])
-    if head.objective == "bce" and labels == [None]:
+    if head.objective == "bce" and labels == (None,):
         return np.array([np.nan])  # not labelled either, so never looked at
     return None
 

@@ -14,6 +14,8 @@ from rmtrain.model.network import RewardNetwork
 from rmtrain.model.precision import find_device
 from rmtrain.model.predict import Predictions, predict
 
+NO_TEST = "no test tasks, so no figures: raise splits.test, or world.test_share where the world is simulated"
+
 
 @dataclass(frozen=True)
 class HeadTable:
@@ -23,11 +25,13 @@ class HeadTable:
         rows: one per head, over all of it; empty without a test split.
         families: the same over the tasks of each family.
         unseen: those of the families that training never saw.
+        notes: sentences for the report.
     """
 
     rows: list[HeadRow] = field(default_factory=list)
     families: dict[str, list[HeadRow]] = field(default_factory=dict)
     unseen: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
 
 def head_table(
@@ -48,7 +52,7 @@ def head_table(
     heads = model.card.heads
     train, validation, test = (dataset.splits[name] for name in ("train", "validation", "test"))
     if not test.examples:
-        return HeadTable()
+        return HeadTable(notes=(NO_TEST,))
     examples = [*validation.examples, *test.examples]
     found = predict(
         model,
@@ -100,6 +104,7 @@ def head_table(
         rows=rows_of(range(len(test.examples))),
         families={family: rows_of(indices) for family, indices in sorted(members.items())},
         unseen=tuple(sorted(family for family in members if family not in seen)),
+        notes=() if found.note is None else (found.note,),
     )
 
 

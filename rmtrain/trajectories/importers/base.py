@@ -107,7 +107,8 @@ class Importer(Protocol):
         ...
 
     def recognizes(self, payload: Any) -> bool:
-        """Whether a parsed row looks like one of this format; decides which files of a folder are read."""
+        """Whether a parsed row looks like one of this format; decides which files of a folder are read. It never
+        raises: a folder may hold anything."""
         ...
 
     def convert(self, raw: Raw) -> Converted:

@@ -118,7 +118,7 @@ class _Reader:
         if query is None or not query.strip():
             raise DataError(
                 "no user message with text and no 'query' says what the task is. "
-                "Where another field does, name it: source.fields.query"
+                "Where another field does, name it: source.fields.query=NAME"
             )
         if self.pending:
             self.extra["trailing_messages"] = [message.model_dump(mode="json") for message in self.pending]

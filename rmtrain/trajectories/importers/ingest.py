@@ -6,11 +6,12 @@ folder that holds something else is named in the counts.
 
 import os
 from collections.abc import Callable, Iterator
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 
 from rmtrain.config.source import SourceSettings
 from rmtrain.errors import ConfigError, DataError, unknown
+from rmtrain.trajectories.disk import kind_at
 from rmtrain.trajectories.importers.base import BadRow, Converted, Importer, IngestCounts, Raw, SkippedFile
 from rmtrain.trajectories.importers.openai import OpenAIChat
 from rmtrain.trajectories.importers.rows import SUFFIXES, has_suffix
@@ -99,38 +100,45 @@ def _results(
     root: Path, importer: Importer, settings: SourceSettings, counts: IngestCounts
 ) -> Iterator[BadRow | Converted]:
     """Each row of each file of the format, converted; files of another kind are noted in `counts`."""
-    if not root.is_dir():
-        if not root.exists():
-            raise DataError(f"{root}: no such file or folder. Set source.path to where the logs are")
+    kind = kind_at(root)
+    if kind is None:
+        raise DataError(f"{root}: no such file or folder. Set source.path to where the logs are")
+    if kind != "folder":
         if not has_suffix(root):
             raise DataError(f"{root}: unknown kind of file. Its name must end in one of: {', '.join(SUFFIXES)}")
+        if kind != "file":
+            raise DataError(f"{root}: is a {kind}, which may never end. Save what it gives to a file and read that")
         counts.files += 1
         for raw in importer.read(root, root.name):
             yield _convert(raw, importer, settings.quarantine_chars)
         return
     for path in _files(root, counts):
-        file = path.relative_to(root).as_posix()
-        held: list[BadRow | Converted] = []  # rows before the first that shows that the file is of the format
-        recognized = False
-        n_foreign = 0
-        for raw in importer.read(path, file):
-            result = _convert(raw, importer, settings.quarantine_chars)
-            if not recognized:
-                recognized = isinstance(result, Converted) or (raw.error is None and importer.recognizes(raw.payload))
-                n_foreign += not recognized and raw.error is None
-                held.append(result)
-                if not recognized:
-                    continue
-                counts.files += 1
-                yield from held
-            else:
-                yield result
-        if not recognized and n_foreign == len(held):
-            what = f"no row of format '{importer.name}' among {n_foreign}" if held else "empty"
-            counts.skipped.append(SkippedFile(file, what))
-        elif not recognized:  # it may be a damaged file of the format: let it be seen
-            counts.files += 1
-            yield from held
+        rows = _rows(path, path.relative_to(root).as_posix(), importer, settings.quarantine_chars)
+        if isinstance(rows, SkippedFile):
+            counts.skipped.append(rows)
+            continue
+        counts.files += 1
+        for raw in rows:
+            yield _convert(raw, importer, settings.quarantine_chars)
+
+
+def _rows(path: Path, file: str, importer: Importer, quarantine_chars: int) -> Iterator[Raw] | SkippedFile:
+    """The rows of a file, or why it is passed over: none of them is of the format.
+
+    What stands before the first row of the format is read again instead of kept, since a foreign file may be large.
+    """
+    rows = importer.read(path, file)
+    n_rows = n_foreign = 0
+    for raw in rows:
+        n_rows += 1
+        if raw.error is not None:
+            continue
+        if importer.recognizes(raw.payload) or isinstance(_convert(raw, importer, quarantine_chars), Converted):
+            return chain([raw], rows) if n_rows == 1 else importer.read(path, file)
+        n_foreign += 1
+    if n_foreign < n_rows:  # it may be a damaged file of the format: let it be seen
+        return importer.read(path, file)
+    return SkippedFile(file, f"no row of format '{importer.name}' among {n_foreign}" if n_rows else "empty")
 
 
 def _convert(raw: Raw, importer: Importer, quarantine_chars: int) -> BadRow | Converted:
@@ -150,21 +158,25 @@ def _convert(raw: Raw, importer: Importer, quarantine_chars: int) -> BadRow | Co
 
 
 def _files(root: Path, counts: IngestCounts) -> Iterator[Path]:
-    """Every readable file under `root`, sorted by path; hidden ones are left out."""
+    """Every regular file under `root` with a log's name, sorted by path; hidden ones are left out."""
 
     def fail(error: OSError) -> None:
         raise DataError(f"{error.filename}: cannot be listed ({error.strerror})") from error
+
+    def skip(path: Path, reason: str) -> None:
+        counts.skipped.append(SkippedFile(path.relative_to(root).as_posix(), reason))
 
     found: list[Path] = []
     for folder, folders, names in os.walk(root, onerror=fail):
         here = Path(folder)
         folders[:] = [name for name in folders if not name.startswith(".")]
-        for link in [name for name in folders if (here / name).is_symlink()]:
-            counts.skipped.append(SkippedFile((here / link).relative_to(root).as_posix(), "a link to a folder"))
+        for link in [name for name in folders if os.path.islink(here / name)]:
+            skip(here / link, "a link to a folder")
         found += [here / name for name in names if not name.startswith(".")]
     for path in sorted(found):
-        if has_suffix(path):
+        if not has_suffix(path):
+            skip(path, f"its name ends in none of {', '.join(SUFFIXES)}")
+        elif (kind := kind_at(path)) == "file":
             yield path
         else:
-            file = path.relative_to(root).as_posix()
-            counts.skipped.append(SkippedFile(file, f"its name ends in none of {', '.join(SUFFIXES)}"))
+            skip(path, "a link to nothing" if kind is None else f"a {kind}, no regular file")

@@ -6,6 +6,7 @@ the right one, and its `id` may number tasks or rows: both stay in `extra` unles
 """
 
 from collections.abc import Callable, Iterator
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -105,14 +106,17 @@ class OpenAIChat:
 
     @classmethod
     def from_settings(cls, settings: SourceSettings) -> "OpenAIChat":
-        return cls(settings.fields)
+        return cls({ours: name for ours, name in asdict(settings.fields).items() if name is not None})
 
     def read(self, path: Path, file: str) -> Iterator[Raw]:
         return read_rows(path, file, is_message=_is_message)
 
     def recognizes(self, payload: Any) -> bool:
         if isinstance(payload, dict):
-            payload = self._take(dict(payload), "messages")
+            try:
+                payload = self._take(dict(payload), "messages")
+            except DataError:  # it lacks the field that source.fields.messages names
+                return False
         return isinstance(payload, list) and (not payload or _is_message(payload[0]))
 
     def convert(self, raw: Raw) -> Converted:

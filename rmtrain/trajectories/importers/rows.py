@@ -1,7 +1,8 @@
 """Files of JSON as raw rows: JSON Lines, a JSON array, single objects; each also gzipped.
 
 A JSON Lines file is streamed. A ``.json`` file is held in memory and its rows are parsed one by one, so that a
-bad row in the middle of an array costs that row only, unless its syntax hides where the next one starts.
+bad row in the middle of an array costs that row only, unless its syntax hides where the next one starts. A line
+or ``.json`` file beyond its limit is a bad row and never held whole: a gzip file may hide a thousand times its size.
 """
 
 import gzip
@@ -18,6 +19,11 @@ from rmtrain.trajectories.importers.strict_json import JsonProblem, parse, parse
 
 SUFFIXES = (".json", ".jsonl", ".json.gz", ".jsonl.gz")
 
+LINE_BYTES = 1 << 27  # longest line that is read, with its end
+FILE_BYTES = 1 << 30  # largest .json file that is read
+
+_CHUNK = 1 << 20  # bytes read at a time where the end is unknown
+_KEPT = 1 << 16  # bytes kept of what is too long
 _SPACE = re.compile(r"[ \t\r\n]*")
 _BOM = "\ufeff"
 _BROKEN_GZIP = (EOFError, gzip.BadGzipFile, zlib.error)
@@ -58,7 +64,7 @@ def _lines(stream: BufferedIOBase, file: str) -> Iterator[Raw]:
     number = 0
     while True:
         try:
-            line = stream.readline()
+            line, size = _line(stream)
         except _BROKEN_GZIP as error:
             yield Raw(file, number + 1, None, "", error=f"the gzip file is damaged from here on ({error})")
             return
@@ -69,6 +75,11 @@ def _lines(stream: BufferedIOBase, file: str) -> Iterator[Raw]:
         if number == 1:
             text = text.removeprefix(_BOM)
         text = text.strip(" \t\r\n")
+        if size > LINE_BYTES:
+            yield Raw(
+                file, number, None, text, error=f"is a line of {size:,} bytes, and at most {LINE_BYTES:,} are read"
+            )
+            continue
         if not text:
             continue
         try:
@@ -77,11 +88,30 @@ def _lines(stream: BufferedIOBase, file: str) -> Iterator[Raw]:
             yield Raw(file, number, None, text, error=str(problem))
 
 
+def _line(stream: BufferedIOBase) -> tuple[bytes, int]:
+    """The next line and its size in bytes; of a line beyond the limit its start only."""
+    line = stream.readline(LINE_BYTES + 1)
+    if len(line) <= LINE_BYTES:
+        return line, len(line)
+    size, part = len(line), line
+    while part and not part.endswith(b"\n"):
+        part = stream.readline(_CHUNK)
+        size += len(part)
+    return line[:_KEPT], size
+
+
 def _values(stream: BufferedIOBase, file: str, is_message: Callable[[Any], bool]) -> Iterator[Raw]:
+    data = bytearray()
     try:
-        data = stream.read()
+        while len(data) <= FILE_BYTES and (chunk := stream.read(_CHUNK)):
+            data += chunk
     except _BROKEN_GZIP as error:
         yield Raw(file, 1, None, "", error=f"the gzip file is damaged ({error})")
+        return
+    if len(data) > FILE_BYTES:
+        start_of_it = data[:_KEPT].decode("utf-8", "surrogateescape")
+        why = f"holds more than {FILE_BYTES:,} bytes, and a .json file is held whole. Write it as .jsonl, a row a line"
+        yield Raw(file, 1, None, start_of_it, error=why)
         return
     text = data.decode("utf-8", "surrogateescape").removeprefix(_BOM)
     start = _skip(text, 0)

@@ -6,11 +6,13 @@ first; the instruction the user was given is kept under `extra` only, because th
 
 import json
 from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from rmtrain.config.source import SourceSettings
 from rmtrain.errors import ConfigError, DataError
+from rmtrain.trajectories.disk import kind_at
 from rmtrain.trajectories.importers.base import Converted, Raw
 from rmtrain.trajectories.importers.chat import read_chat
 from rmtrain.trajectories.importers.functions import read_tools
@@ -30,7 +32,7 @@ class TauBench:
 
     @classmethod
     def from_settings(cls, settings: SourceSettings) -> "TauBench":
-        if settings.fields:
+        if any(name is not None for name in asdict(settings.fields).values()):
             raise ConfigError("source.fields is for the format openai; tau_bench has fixed fields. Remove it")
         return cls()
 
@@ -106,6 +108,8 @@ def _schemas(folder: Path) -> dict[str, tuple[Tool, ...]]:
     found = {}
     for path in sorted((folder / "schemas").glob(f"*{_SUFFIX}")):
         try:
+            if (kind := kind_at(path)) != "file":
+                raise DataError(f"it is a {kind}" if kind else "it is a link to nothing")
             found[path.name.removesuffix(_SUFFIX)] = read_tools(json.loads(path.read_text("utf-8")))[0]
         except (OSError, ValueError, RecursionError, DataError) as error:
             raise DataError(f"{path}: not a list of tool schemas ({error}). Mend it or move it away") from error

@@ -24,6 +24,11 @@ from rmtrain.trajectories.schema import Tool
 from rmtrain.verifiers.json_values import canonical, shorten
 
 KEPT_SCHEMAS = 1024
+REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")
+UNGUARDED = {  # what the library's own search for the unevaluated would follow without our limits
+    "unevaluatedItems": REFERENCES,
+    "unevaluatedProperties": (*REFERENCES, "patternProperties"),
+}
 UNIQUE_ITEMS = 1000  # above this, comparing each item with each other takes too long
 
 
@@ -141,8 +146,10 @@ def _compile(schema: dict[str, Any]) -> Any:
     keywords = _keywords(own)
     if "$schema" in keywords:
         raise _Undecidable("changes its dialect inside")
-    if {"unevaluatedProperties", "patternProperties"} <= keywords:
-        raise _Undecidable("combines unevaluatedProperties with patternProperties, which is not supported")
+    for name, others in UNGUARDED.items():
+        for other in others:
+            if {name, other} <= keywords and name in dialect.VALIDATORS:
+                raise _Undecidable(f"combines {name} with {other}, which is not supported")
     try:
         dialect.check_schema(own, format_checker=FormatChecker(formats=()))
     except SchemaError as error:
@@ -184,9 +191,12 @@ def _guarded(dialect: Any) -> Any:
         "patternProperties": _pattern_properties,
         "additionalProperties": _additional_properties,
     }
-    for name in ("$ref", "$dynamicRef", "$recursiveRef"):
+    for name in REFERENCES:
         if name in known:
-            replaced[name] = _counted(known[name])
+            replaced[name] = _counted(known[name], "follows too many references")
+    for name in UNGUARDED:  # nested in one another, each judges all those inside it twice
+        if name in known:
+            replaced[name] = _counted(known[name], f"asks for {name} too often")
     if "uniqueItems" in known:
         replaced["uniqueItems"] = _bounded(known["uniqueItems"])
     extended: Any = extend
@@ -232,12 +242,12 @@ def _additional_properties(validator: Any, allowed: Any, instance: Any, schema: 
         yield ValidationError(f"additional properties are not allowed: {', '.join(map(repr, extra))}")
 
 
-def _counted(keyword: Callable[..., Any]) -> Callable[..., Any]:
+def _counted(keyword: Callable[..., Any], excess: str) -> Callable[..., Any]:
     def count(validator: Any, value: Any, instance: Any, schema: Any) -> Any:
         budget = _budget.get()
         budget.references -= 1
         if budget.references < 0:
-            raise _Undecidable("follows too many references")
+            raise _Undecidable(excess)
         return keyword(validator, value, instance, schema)
 
     return count

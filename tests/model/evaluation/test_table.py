@@ -62,7 +62,17 @@ def test_without_baselines_or_truth_those_columns_are_empty(build, dataset, trai
 
 def test_without_a_test_split_there_is_no_table(build, dataset, trainer):
     dataset.splits["test"] = SplitData()
-    assert head_table(build(), dataset, trainer, baselines=True) == HeadTable()
+    found = head_table(build(), dataset, trainer, baselines=True)
+    assert found == HeadTable(notes=found.notes)
+    assert [note.split(":")[0] for note in found.notes] == ["no test tasks, so no figures"]
+
+
+def test_a_cache_that_could_not_be_written_is_told_of(build, dataset, trainer, tmp_path):
+    (tmp_path / "file").touch()
+    model = build()
+    assert head_table(model, dataset, trainer, baselines=False, cache=tmp_path / "ok").notes == ()
+    (note,) = head_table(model, dataset, trainer, baselines=False, cache=tmp_path / "file").notes
+    assert "could not be kept in" in note
 
 
 def test_cuts_come_from_validation_only(build, dataset, trainer, monkeypatch):

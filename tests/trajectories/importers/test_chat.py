@@ -169,7 +169,7 @@ def test_a_greeting_before_the_task_is_a_step():
     [
         ([user("q")], "holds no assistant message, so there is no step to judge"),
         ([], "holds no assistant message"),
-        ([agent("a")], "no user message with text and no 'query' says what the task is"),
+        ([agent("a")], "no user message with text and no 'query' says what .* name it: source.fields.query=NAME$"),
         ([user([]), agent("a")], "no user message with text"),
         (
             [user("q"), {"role": "tol", "content": ""}],

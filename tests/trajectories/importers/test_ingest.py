@@ -1,13 +1,15 @@
 import gzip
 import json
+import os
 import random
+import tracemalloc
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from rmtrain.config.source import SourceSettings
+from rmtrain.config.source import FieldSettings, SourceSettings
 from rmtrain.errors import ConfigError, DataError
 from rmtrain.trajectories.importers.base import BadRow, IngestCounts
 from rmtrain.trajectories.importers.ingest import IMPORTERS, ingest
@@ -101,6 +103,61 @@ def test_a_folder(tmp_path: Path):
         "note.txt: its name ends in none of .json, .jsonl, .json.gz, .jsonl.gz",
         "tools.json: no row of format 'openai' among 1",
     ]
+
+
+def test_a_foreign_file_beside_a_log_of_other_names_is_passed_over(tmp_path: Path):
+    lines(tmp_path / "a.jsonl", {"version": 1}, {"messages": CHAT})
+    lines(tmp_path / "b.jsonl", {"conv": CHAT}, {"x": 1})
+    good, bad, counts = run(tmp_path, fields=FieldSettings(messages="conv"))
+    assert [(row.source.file, row.source.line) for row in good] == [("b.jsonl", 1)]
+    assert [str(row) for row in bad] == ["b.jsonl:2: it has no field 'conv' (source.fields.messages). It has: x"]
+    assert [str(skip) for skip in counts.skipped] == ["a.jsonl: no row of format 'openai' among 2"]
+
+
+def test_what_is_no_regular_file_is_passed_over_by_name(tmp_path: Path):
+    lines(tmp_path / "good.jsonl", ROW)
+    os.mkfifo(tmp_path / "pipe.jsonl")
+    (tmp_path / "endless.jsonl").symlink_to("/dev/zero")
+    (tmp_path / "dangling.json").symlink_to(tmp_path / "absent")
+    good, bad, counts = run(tmp_path)
+    assert (len(good), bad, counts.files) == (1, [], 1)
+    assert sorted(str(skip) for skip in counts.skipped) == [
+        "dangling.json: a link to nothing",
+        "endless.jsonl: a device, no regular file",
+        "pipe.jsonl: a pipe, no regular file",
+    ]
+
+
+@pytest.mark.parametrize(("name", "kind"), [("pipe.jsonl", "pipe"), ("endless.jsonl", "device")])
+def test_a_log_that_may_never_end_is_refused(tmp_path: Path, name: str, kind: str):
+    os.mkfifo(tmp_path / "pipe.jsonl")
+    (tmp_path / "endless.jsonl").symlink_to("/dev/zero")
+    with pytest.raises(DataError, match=rf"{name}: is a {kind}, which may never end\. Save what it gives to a file"):
+        run(tmp_path / name)
+
+
+def test_a_path_that_cannot_be_looked_at_is_a_sentence(tmp_path: Path):
+    with pytest.raises(DataError, match=r"…: cannot be looked at \(File name too long\)"):
+        run(tmp_path / ("x" * 5000))
+
+
+FOREIGN = {"x": "y" * 5000}  # 2 kB of it would stand in quarantine
+
+
+@pytest.mark.parametrize(
+    ("rows", "n_bad"),
+    [([FOREIGN] * 1000, 0), ([FOREIGN] * 1000 + [ROW], 1000), (["{"] + [FOREIGN] * 1000, 1001)],
+    ids=["foreign", "late", "damaged"],
+)
+def test_a_large_file_is_not_held_while_its_format_is_unknown(tmp_path: Path, rows: list[Any], n_bad: int):
+    lines(tmp_path / "a.jsonl", *rows)
+    lines(tmp_path / "b.jsonl", ROW)
+    found = ingest(SourceSettings(path=str(tmp_path)))
+    tracemalloc.start()
+    assert sum(isinstance(row, BadRow) for row in found) == n_bad
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 1_000_000
 
 
 def test_equal_rows_are_kept_with_ids_of_their_own(tmp_path: Path):

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from rmtrain.config.source import SourceSettings
+from rmtrain.config.source import FieldSettings, SourceSettings
 from rmtrain.errors import ConfigError, DataError
 from rmtrain.trajectories.importers.base import IngestCounts, Raw
 from rmtrain.trajectories.importers.ingest import ingest
@@ -192,9 +192,15 @@ def test_what_is_recognized(payload: Any, yes: bool):
     assert OpenAIChat().recognizes(payload) is yes
 
 
+@pytest.mark.parametrize("payload", [{"messages": MESSAGES}, {"a": 1}, {}, {"conv": 5}, {"conv": None}, 5])
+def test_what_lacks_the_field_that_holds_the_messages_is_not_recognized(payload: Any):
+    assert OpenAIChat({"messages": "conv"}).recognizes(payload) is False
+    assert OpenAIChat({"messages": "conv"}).recognizes({"conv": MESSAGES}) is True
+
+
 def read(path: Path, **fields: str) -> tuple[list[Trajectory], IngestCounts]:
     counts = IngestCounts()
-    rows = list(ingest(SourceSettings(format="openai", path=str(path), fields=fields), counts))
+    rows = list(ingest(SourceSettings(format="openai", path=str(path), fields=FieldSettings(**fields)), counts))
     assert counts.bad_rows == 0
     return [row for row in rows if isinstance(row, Trajectory)], counts
 

@@ -1,9 +1,11 @@
 import gzip
+import tracemalloc
 from pathlib import Path
 
 import pytest
 
 from rmtrain.errors import DataError
+from rmtrain.trajectories.importers import rows as rows_module
 from rmtrain.trajectories.importers.base import Raw
 from rmtrain.trajectories.importers.rows import has_suffix, read_rows
 
@@ -93,6 +95,45 @@ def test_deep_nesting_costs_its_line_only(tmp_path: Path):
 def test_a_very_long_line(tmp_path: Path):
     (row,) = rows(tmp_path, "a.jsonl", '{"a": "' + "x" * 5_000_000 + '"}')
     assert len(row.payload["a"]) == 5_000_000
+
+
+@pytest.mark.parametrize("name", ["a.jsonl", "a.jsonl.gz"])
+@pytest.mark.parametrize("end", ["\n", ""])
+def test_a_line_beyond_the_limit_is_a_bad_row_with_its_size(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, end: str
+):
+    for limit, size in (("LINE_BYTES", 20), ("_CHUNK", 7), ("_KEPT", 5)):
+        monkeypatch.setattr(rows_module, limit, size)
+    fits, long = '"' + "x" * 17 + '"\n', '"' + "y" * 100 + '"' + end
+    text = fits + long + ("[3]\n" if end else "")
+    found = rows(tmp_path, name, gzip.compress(text.encode()) if name.endswith("gz") else text)
+    assert (len(fits), found[0].payload) == (20, "x" * 17)
+    assert (found[1].line, found[1].text) == (2, '"yyyy')
+    assert found[1].error == f"is a line of {len(long)} bytes, and at most 20 are read"
+    assert [(raw.line, raw.payload) for raw in found[2:]] == ([(3, [3])] if end else [])
+
+
+@pytest.mark.parametrize("name", ["a.json", "a.json.gz"])
+def test_a_json_file_beyond_the_limit_is_a_bad_row(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str):
+    for limit, size in (("FILE_BYTES", 20), ("_CHUNK", 7), ("_KEPT", 5)):
+        monkeypatch.setattr(rows_module, limit, size)
+    fits, long = b'"' + b"x" * 18 + b'"', b'"' + b"x" * 19 + b'"'
+    (row,) = rows(tmp_path, name, gzip.compress(fits) if name.endswith("gz") else fits)
+    assert row.payload == "x" * 18
+    (row,) = rows(tmp_path, name, gzip.compress(long) if name.endswith("gz") else long)
+    assert row.text == '"xxxx'
+    assert row.error == "holds more than 20 bytes, and a .json file is held whole. Write it as .jsonl, a row a line"
+
+
+def test_what_a_small_file_unpacks_to_is_not_held(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(rows_module, "LINE_BYTES", 1 << 20)
+    data = gzip.compress(b"x" * (64 << 20))  # 64 kB that unpack to 64 MiB
+    tracemalloc.start()
+    (row,) = rows(tmp_path, "a.jsonl.gz", data)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert row.error == f"is a line of {64 << 20:,} bytes, and at most {1 << 20:,} are read"
+    assert peak < 16 << 20
 
 
 @pytest.mark.parametrize("name", ["a.jsonl.gz", "a.json.gz"])

@@ -1,4 +1,5 @@
 import json
+import os
 import shutil
 from collections import Counter
 from pathlib import Path
@@ -6,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from rmtrain.config.source import SourceSettings
+from rmtrain.config.source import FieldSettings, SourceSettings
 from rmtrain.errors import ConfigError, DataError
 from rmtrain.trajectories.importers.base import BadRow, IngestCounts, Raw
 from rmtrain.trajectories.importers.ingest import ingest
@@ -118,9 +119,16 @@ def test_damaged_schemas_are_named(tmp_path: Path, content: str):
         list(ingest(folder(tmp_path, "m-telecom.json", {"telecom": content})))
 
 
+def test_a_pipe_among_the_schemas_is_named_and_not_waited_for(tmp_path: Path):
+    settings = folder(tmp_path, "m-telecom.json", {})
+    os.mkfifo(tmp_path / "schemas" / "telecom_tools.json")
+    with pytest.raises(DataError, match=r"telecom_tools\.json: not a list of tool schemas \(it is a pipe\)\. Mend it"):
+        list(ingest(settings))
+
+
 def test_fields_are_fixed():
     with pytest.raises(ConfigError, match=r"source\.fields is for the format openai"):
-        ingest(SourceSettings(format="tau_bench", path="x", fields={"reward": "x"}))
+        ingest(SourceSettings(format="tau_bench", path="x", fields=FieldSettings(reward="x")))
 
 
 def test_published_figures_come_out(real_data: Path):

@@ -143,8 +143,54 @@ def test_hostile_size_is_an_abstention():
     assert "unique items" in check(unique, {"a": [{}] * (UNIQUE_ITEMS + 1)}).reason
 
 
+DRAFT_2019 = "https://json-schema.org/draft/2019-09/schema"
+
+
+@pytest.mark.parametrize("unevaluated", ["unevaluatedProperties", "unevaluatedItems"])
+@pytest.mark.parametrize("dialect", [None, DRAFT_2019])
+def test_the_search_for_what_is_unevaluated_follows_no_references(unevaluated, dialect):
+    # The library would look at each level of 40 twice, by itself: 2 ** 40 steps.
+    second = "$recursiveRef" if dialect else "$dynamicRef"
+    levels = {f"a{i}": {"$ref": f"#/$defs/a{i + 1}", second: f"#/$defs/a{i + 1}"} for i in range(40)}
+    parameters = {unevaluated: False, "$ref": "#/$defs/a0", "$defs": {**levels, "a40": {"type": ["object", "array"]}}}
+    if unevaluated == "unevaluatedItems":
+        parameters = {"properties": {"x": {"$ref": "#/$defs/a0", unevaluated: False}}, "$defs": parameters["$defs"]}
+    found = check(parameters | ({"$schema": dialect} if dialect else {}), {"x": [1]})
+    assert found.is_valid is None
+    assert found.reason == f"the schema of tool 'book' combines {unevaluated} with $ref, which is not supported"
+
+
+@pytest.mark.parametrize("unevaluated", ["unevaluatedProperties", "unevaluatedItems"])
+@pytest.mark.parametrize("dialect", [None, DRAFT_2019])
+def test_a_search_for_what_is_unevaluated_inside_another_is_given_up_in_time(unevaluated, dialect):
+    start = time.monotonic()
+    nested: dict = {}  # each level looks twice at the one inside it
+    for _ in range(40):
+        nested = {unevaluated: {"type": "integer"}, "anyOf": [nested]}
+    parameters = {"properties": {"x": nested}} | ({"$schema": dialect} if dialect else {})
+    found = check(parameters, {"x": [1]} if unevaluated == "unevaluatedItems" else {"x": {"a": 1}})
+    assert time.monotonic() - start < 10
+    assert found.is_valid is None
+    assert found.reason == f"the schema of tool 'book' asks for {unevaluated} too often"
+
+
+def test_what_is_unevaluated_is_judged_where_nothing_leads_astray():
+    closed = {"allOf": [{"properties": {"a": {}}}], "unevaluatedProperties": False}
+    assert check(closed, {"a": 1}).is_valid is True
+    assert check(closed, {"b": 1}).reason == "$: Unevaluated properties are not allowed ('b' was unexpected)"
+    listed = {"properties": {"x": {"prefixItems": [{}], "unevaluatedItems": False}}, "patternProperties": {"^y": {}}}
+    assert check(listed, {"x": [1]}).is_valid is True
+    assert check(listed, {"x": [1, 2]}).is_valid is False
+    # Draft 7 does not know the keyword, so it may stand beside references.
+    older = {"$schema": "http://json-schema.org/draft-07/schema#", "unevaluatedProperties": False}
+    assert check(
+        older | {"properties": {"a": {"$ref": "#/definitions/n"}}, "definitions": {"n": {}}}, {"a": 1}
+    ).is_valid
+
+
 def test_unsupported_keywords_together_are_an_abstention():
-    assert "not supported" in check({"patternProperties": {"a": {}}, "unevaluatedProperties": False}, {}).reason
+    found = check({"patternProperties": {"a": {}}, "unevaluatedProperties": False}, {})
+    assert found.reason.endswith("combines unevaluatedProperties with patternProperties, which is not supported")
 
 
 @pytest.mark.parametrize("name", ["pattern_s", "references", "characters"])

@@ -1,0 +1,42 @@
+"""What lies at a path, asked before it is read: a pipe or device never ends, and a path may be closed or too long."""
+
+import errno
+import os
+import stat
+from pathlib import Path
+from typing import Literal
+
+from rmtrain.errors import DataError
+
+Kind = Literal["file", "folder", "pipe", "socket", "device"]
+
+_SHOWN = 200  # characters of a path in a message
+
+
+def kind_at(path: Path | str) -> Kind | None:
+    """What lies at a path, links followed.
+
+    Returns:
+        None where nothing does, which includes a link to nothing.
+
+    Raises:
+        DataError: it cannot be told, because a folder on the way is closed or the path is too long.
+    """
+    try:
+        mode = os.stat(path).st_mode
+    except (FileNotFoundError, NotADirectoryError, ValueError):  # ValueError: no file can have such a name
+        return None
+    except OSError as error:
+        if error.errno == errno.ELOOP:  # a link to itself
+            return None
+        text = str(path)
+        shown = text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
+        why = error.strerror or error
+        raise DataError(f"{shown}: cannot be looked at ({why}). Name another path, or open this one") from error
+    if stat.S_ISREG(mode):
+        return "file"
+    if stat.S_ISDIR(mode):
+        return "folder"
+    if stat.S_ISFIFO(mode):
+        return "pipe"
+    return "socket" if stat.S_ISSOCK(mode) else "device"

@@ -1,0 +1,46 @@
+"""What lies at a path is told without opening it, and a path that cannot be asked about is a sentence."""
+
+import errno
+import os
+import socket
+from pathlib import Path
+
+import pytest
+
+from rmtrain.errors import DataError
+from rmtrain.trajectories.disk import kind_at
+
+
+def test_each_kind_is_told_and_links_are_followed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(tmp_path)  # the name of a socket may not be long
+    (tmp_path / "file").write_text("x")
+    (tmp_path / "folder").mkdir()
+    os.mkfifo("pipe")
+    with socket.socket(socket.AF_UNIX) as made:
+        made.bind("socket")
+        for kind in ("file", "folder", "pipe", "socket"):
+            (tmp_path / f"link to {kind}").symlink_to(tmp_path / kind)
+            assert kind_at(kind) == kind_at(tmp_path / f"link to {kind}") == kind
+    assert kind_at("/dev/null") == "device"
+
+
+def test_nothing_is_none(tmp_path: Path):
+    (tmp_path / "file").write_text("x")
+    (tmp_path / "dangling").symlink_to(tmp_path / "absent")
+    (tmp_path / "loop").symlink_to(tmp_path / "loop")
+    for name in ("absent", "file/below", "dangling", "loop", "zero\0byte", "half \ud800"):
+        assert kind_at(tmp_path / name) is None
+
+
+def test_a_path_that_is_too_long_is_a_sentence():
+    with pytest.raises(DataError, match=r"^x{200}…: cannot be looked at \(File name too long\)\. Name another path"):
+        kind_at("x" * 5000)
+
+
+def test_a_closed_folder_is_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    def closed(path: Path) -> None:
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+
+    monkeypatch.setattr(os, "stat", closed)
+    with pytest.raises(DataError, match=r"closed/a: cannot be looked at \(Permission denied\)\. .* or open this one$"):
+        kind_at(tmp_path / "closed/a")
