@@ -60,7 +60,9 @@ def draw_convergence(heads: Mapping[str, HeadSettings], history: Sequence[Epoch]
         epoch = converged[name]
         if epoch is not None:
             panel.axvline(epoch, color="tab:green", linestyle="--", linewidth=1)
-            panel.text(epoch, panel.get_ylim()[0], f" 95 % at {epoch}", color="tab:green", va="bottom", fontsize=8)
+            side = "right" if 2 * epoch > len(history) else "left"  # so that it stays inside its panel
+            text = f" 95 % at {epoch} "
+            panel.text(epoch, panel.get_ylim()[0], text, color="tab:green", ha=side, va="bottom", fontsize=8)
         if weights:
             behind = panel.twinx()
             behind.plot(*zip(*weights, strict=True), color="tab:orange", alpha=0.6, linewidth=1)

@@ -62,7 +62,7 @@ def test_one_panel_per_head_with_its_curve_weight_and_epoch(tmp_path):
     assert [axes.get_ylabel() for axes in panels] == [OBJECTIVES[head.objective].measure for head in HEADS.values()]
     curve = next(line for line in panels[0].lines if line.get_marker() == "o")
     assert curve.get_xydata().tolist() == [[1, 0.1], [2, 0.8]]
-    assert [text.get_text() for text in panels[0].texts] == [" 95 % at 2"]
+    assert [text.get_text() for text in panels[0].texts] == [" 95 % at 2 "]
     assert not panels[1].texts
     behind = [axes for axes in drawn.axes if axes.get_ylabel() == "loss weight"]
     assert [axes.lines[0].get_ydata().tolist() for axes in behind] == [[1.0, 2.0]] * 3
