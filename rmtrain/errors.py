@@ -39,6 +39,11 @@ class MissingExtraError(RmtrainError):
         super().__init__(f"'{package}' is not installed. It comes with: pip install 'rmtrain[{extra}]'")
 
 
+def first_line(error: BaseException) -> str:
+    """What an error says, in one line; the name of its type where it says nothing."""
+    return str(error).strip().split("\n", 1)[0] or type(error).__name__
+
+
 def unknown(kind: str, received: object, known: Iterable[str]) -> str:
     """One sentence for a name that is not in a closed list, with the nearest known one.
 

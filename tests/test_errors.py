@@ -9,6 +9,7 @@ from rmtrain.errors import (
     ModelError,
     RmtrainError,
     StudioError,
+    first_line,
     unknown,
 )
 
@@ -16,6 +17,11 @@ from rmtrain.errors import (
 @pytest.mark.parametrize("kind", [ConfigError, DataError, StudioError, ModelError, MissingExtraError])
 def test_all_have_the_base_that_the_command_prints(kind):
     assert issubclass(kind, RmtrainError)
+
+
+@pytest.mark.parametrize(("said", "line"), [("\n a b\nc", "a b"), ("", "ValueError")])
+def test_the_first_line_of_what_an_error_says(said, line):
+    assert first_line(ValueError(said)) == line
 
 
 def test_a_missing_extra_gives_its_pip_line():

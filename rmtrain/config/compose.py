@@ -37,7 +37,7 @@ from rmtrain.config.schema import (
     type_of,
     unknown_setting,
 )
-from rmtrain.errors import ConfigError, unknown
+from rmtrain.errors import ConfigError, first_line, unknown
 
 VERSION_BASE = "1.3"
 
@@ -105,7 +105,7 @@ def typed(config: Container) -> JobSettings:
             raise ConfigError(_missing(key, job))
         settings = OmegaConf.to_object(structured)
     except InterpolationResolutionError as error:
-        raise ConfigError(f"{_assignment(error, config)} cannot be resolved: {_first_line(error)}") from None
+        raise ConfigError(f"{_assignment(error, config)} cannot be resolved: {first_line(error)}") from None
     except ValidationError as error:
         key = str(error.full_key)
         raise ConfigError(f"{_assignment(error, config)}: expected {in_words(type_of(key, JOBS[job]))}.") from None
@@ -168,10 +168,6 @@ def _assignment(error: OmegaConfBaseException, config: Container) -> str:
     return f"{error.full_key}={'null' if value is None else value}"
 
 
-def _first_line(error: BaseException) -> str:
-    return str(error).strip().split("\n", 1)[0]
-
-
 @contextmanager
 def _environment_by_name() -> Iterator[None]:
     """Inside, ``${oc.env:NAME}`` gives the name: a value from the environment may be a secret."""
@@ -191,22 +187,22 @@ def _in_one_sentence(overrides: Sequence[str]) -> Iterator[None]:
         group, _, option = (error.missing_cfg_file or "").rpartition("/")
         if group and error.options:
             raise ConfigError(unknown(group, option, error.options)) from None
-        raise ConfigError(_first_line(error)) from None
+        raise ConfigError(first_line(error)) from None
     except OverrideParseException as error:
         raise ConfigError(
-            f"cannot read '{error.override}' ({_first_line(error)}). Settings are given as key=value; "
+            f"cannot read '{error.override}' ({first_line(error)}). Settings are given as key=value; "
             "quote a value with spaces, commas or brackets twice: 'key=\"a, b\"'"
         ) from None
     except (HydraException, OmegaConfBaseException) as error:
         if refused := _refused(error, overrides):
             raise ConfigError(refused) from None
         where = getattr(error, "full_key", None)
-        raise ConfigError(f"{where}: {_first_line(error)}" if where else _first_line(error)) from None
+        raise ConfigError(f"{where}: {first_line(error)}" if where else first_line(error)) from None
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         where = f"{mark.name}:{mark.line + 1}: " if mark else ""
-        raise ConfigError(f"{where}no valid YAML ({getattr(error, 'problem', None) or _first_line(error)})") from None
+        raise ConfigError(f"{where}no valid YAML ({getattr(error, 'problem', None) or first_line(error)})") from None
     except OSError as error:
         raise ConfigError(f"cannot make the run folder ({error}). Choose another place: paths.runs=FOLDER") from None
     except ValueError as error:  # flags that exclude each other
-        raise ConfigError(_first_line(error)) from None
+        raise ConfigError(first_line(error)) from None

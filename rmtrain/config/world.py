@@ -30,7 +30,7 @@ class WorldSettings:
     """How many tasks of which kind are simulated, and how."""
 
     n_tasks: int = 600
-    """Tasks over all splits, >= 8."""
+    """Tasks over all splits, >= 1; a split that gets none is named in a warning."""
     n_rollouts: int = 4
     """Trajectories per task, each by another policy, >= 1."""
     families: list[str] = field(default_factory=lambda: list(FAMILIES))

@@ -144,6 +144,26 @@ class BatchPlan:
         )
 
 
+def fill(sizes: Sequence[int], budget: int) -> list[range]:
+    """Cut a sequence into stretches of at most `budget`, each as long as it gets; a lone item may exceed it.
+
+    Args:
+        sizes: size of each item, e.g. in tokens.
+        budget: most of one stretch, in the same unit.
+
+    Returns:
+        Indices of each stretch, in order; none of them is empty.
+    """
+    stretches: list[range] = []
+    start = used = 0
+    for index, size in enumerate(sizes):
+        if index > start and used + size > budget:
+            stretches.append(range(start, index))
+            start, used = index, 0
+        used += size
+    return [*stretches, range(start, len(sizes))] if sizes else []
+
+
 def make_atoms(tokens: Sequence[int], pairs: Sequence[tuple[int, int]], budget: int) -> list[Atom]:
     """Connected components of the pair graph, those over the budget broken up by pairs.
 

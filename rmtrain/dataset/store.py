@@ -4,6 +4,7 @@
 that reads otherwise than what it was trained on.
 """
 
+import hashlib
 import json
 import shutil
 import uuid
@@ -15,12 +16,12 @@ from typing import Any
 from rmtrain.config.model import HeadSettings
 from rmtrain.dataset.build import Built, SplitData
 from rmtrain.dataset.examples import Example, Pair, Value
-from rmtrain.errors import DataError
+from rmtrain.errors import DataError, first_line
 from rmtrain.trajectories.render import RenderOptions, render_hash
 from rmtrain.trajectories.schema import SPLITS, Split, digest
 from rmtrain.trajectories.store import replace_folder
 
-FORMAT = "rmtrain.dataset/1"
+FORMAT = "rmtrain.dataset/2"
 HEAD = {"level": str, "objective": str, "classes": int}
 """What `dataset.json` says of a head."""
 
@@ -59,10 +60,9 @@ def save(built: Built, heads: Mapping[str, HeadSettings], options: RenderOptions
     from datasets import DatasetDict, disable_progress_bars
 
     disable_progress_bars()
-    rows, pairs = _rows(built.splits, heads)
     meta: dict[str, Any] = {
         "format": FORMAT,
-        "digest": digest([rows, pairs])[:16],
+        "digest": _digest(built.splits, heads),
         "render_hash": render_hash(options),
         "markers": options.markers,
         "heads": {n: {"level": h.level, "objective": h.objective, "classes": h.classes} for n, h in heads.items()},
@@ -72,12 +72,13 @@ def save(built: Built, heads: Mapping[str, HeadSettings], options: RenderOptions
     scratch = folder.parent / f".{folder.name}.{uuid.uuid4().hex}.partial"
     try:
         scratch.mkdir(parents=True)
-        for name, parts, features in (("examples", rows, _features(heads)), ("pairs", pairs, _pair_features())):
-            tables = {
-                split: Table.from_dict({key: [row[key] for row in part] for key in features}, features=features)
-                for split, part in parts.items()
-            }  # by column, because a list of no rows has no columns
-            n_files = {split: None if len(part) else 1 for split, part in parts.items()}  # none could not be read
+        for name, features in (("examples", _features(heads)), ("pairs", _pair_features())):
+            tables = {}
+            for split, data in built.splits.items():
+                rows = [_pair_row(p) for p in data.pairs] if name == "pairs" else _example_rows(data, heads)
+                columns = {key: [row[key] for row in rows] for key in features}  # a list of no rows has no columns
+                tables[split] = Table.from_dict(columns, features=features)
+            n_files = {split: None if len(table) else 1 for split, table in tables.items()}  # none could not be read
             DatasetDict(tables).save_to_disk(str(scratch / name), num_shards=n_files)
         (scratch / "dataset.json").write_text(json.dumps(meta, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
         (scratch / "README.md").write_text(card(meta), encoding="utf-8")
@@ -111,12 +112,11 @@ def load(folder: Path) -> Dataset:
             )
             for name in SPLITS
         }
-        received = digest(_rows(splits, heads))[:16]
+        received = _digest(splits, heads)
     except PermissionError as error:
         raise DataError(f"{error.filename or folder} cannot be read ({error.strerror}). Mend its rights.") from error
     except (ArrowException, AttributeError, IndexError, KeyError, OSError, TypeError, ValueError) as error:
-        what = str(error).strip().splitlines() or [type(error).__name__]
-        raise DataError(f"{folder} is damaged ({what[0]}). Build it again: job=build") from error
+        raise DataError(f"{folder} is damaged ({first_line(error)}). Build it again: job=build") from error
     if received != meta["digest"]:
         raise DataError(
             f"{folder} is damaged: its contents have digest {received}, but dataset.json says {meta['digest']}. "
@@ -259,14 +259,19 @@ def _example_row(example: Example, heads: Mapping[str, HeadSettings]) -> dict[st
     return row
 
 
-def _rows(
-    splits: Mapping[Split, SplitData], heads: Mapping[str, HeadSettings]
-) -> tuple[dict[str, list[dict[str, Any]]], dict[str, list[dict[str, Any]]]]:
-    """Rows of examples and of pairs by split, as plain data: what is written, and what the digest is of."""
-    return (
-        {name: [_example_row(example, heads) for example in data.examples] for name, data in splits.items()},
-        {name: [_pair_row(pair) for pair in data.pairs] for name, data in splits.items()},
-    )
+def _example_rows(data: SplitData, heads: Mapping[str, HeadSettings]) -> list[dict[str, Any]]:
+    return [_example_row(example, heads) for example in data.examples]
+
+
+def _digest(splits: Mapping[Split, SplitData], heads: Mapping[str, HeadSettings]) -> str:
+    """Identity of the contents: what is written, as plain data, a row at a time."""
+    found = hashlib.sha256()
+    for name, data in splits.items():
+        for example in data.examples:
+            found.update(f"example {name} {digest(_example_row(example, heads))}\n".encode())
+        for pair in data.pairs:
+            found.update(f"pair {name} {digest(_pair_row(pair))}\n".encode())
+    return found.hexdigest()[:16]
 
 
 def _pair_row(pair: Pair) -> dict[str, Any]:

@@ -31,11 +31,6 @@ EMBEDDED = "embedded"
 JOBS = ("simulate", "verify", "build")
 
 
-def embedded_dataset(settings: TrainSettings) -> Path:
-    """The dataset folder of the embedded corpus; see `load_embedded`."""
-    return load_embedded(settings).folder
-
-
 def load_embedded(settings: TrainSettings) -> Dataset:
     """The dataset of the embedded corpus, made where it is not there yet or does not load.
 

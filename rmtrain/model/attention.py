@@ -1,7 +1,7 @@
 """Attention inside windows that lie end to end in one sequence, none of which sees another.
 
 Everything else in a layer works token by token, so a backbone reads many windows in one call without a
-single padded token. Transformers offers the place for it (`AttentionInterface`), and within a window the
+padded token. Transformers offers the place for it (`AttentionInterface`), and within a window the
 work is done by its own `sdpa`, save on a CPU in bf16, where torch's fused kernel is slow backwards: there
 plain matrix products train a MiniLM a third faster.
 """
@@ -11,11 +11,13 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch.nn import functional
 from transformers import AttentionInterface, AttentionMaskInterface
 from transformers.integrations.sdpa_attention import sdpa_attention_forward
 
 NAME = "rmtrain_windows"
 REFUSED = ("sliding_window", "position_bias", "softcap", "s_aux")  # what models ask for that this does not do
+GRAIN = 32  # windows are made a multiple of it long, so that memory is asked for in few different sizes
 MAX_PLAIN = 1024  # tokens of a window beyond which storing its probabilities costs more than the speed is worth
 
 
@@ -73,10 +75,17 @@ def _goes_plainly(query: Tensor, key: Tensor, is_causal: bool) -> bool:
 
 
 def _plain(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, scaling: float) -> Tensor:
+    n = query.shape[2]
+    extra = -n % GRAIN
+    if extra:
+        query, key, value = (functional.pad(states, (0, 0, 0, extra)) for states in (query, key, value))
     scores = torch.matmul(query * scaling, key.transpose(2, 3))
-    if mask is not None:
-        scores = scores.masked_fill(~mask, -torch.inf)
-    return torch.matmul(torch.softmax(scores, dim=-1, dtype=query.dtype), value).transpose(1, 2)
+    with torch.no_grad():  # what gets no probability gets no gradient from softmax either
+        scores[..., n:] = -torch.inf
+        if mask is not None:
+            scores[..., :n, :n].masked_fill_(~mask, -torch.inf)
+    found = torch.matmul(torch.softmax(scores, dim=-1, dtype=query.dtype), value)
+    return found[:, :, :n].transpose(1, 2)
 
 
 AttentionInterface.register(NAME, window_attention)

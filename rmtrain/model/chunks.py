@@ -1,4 +1,4 @@
-"""Windows to backbone calls: laid end to end, so that nothing is padded, with what keeps them apart."""
+"""Windows laid end to end for the backbone, so that hardly anything is padded, with what keeps them apart."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,12 +8,15 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
+from rmtrain.dataset.batching import fill
 from rmtrain.model.windows import Window, Windows
 
 
 @dataclass
 class Chunk:
-    """One backbone call. Not frozen, because Lightning moves it to a device field by field.
+    """Windows that the backbone reads together, in one call where it can and one by one where it cannot.
+
+    Not frozen, because Lightning moves it to a device field by field.
 
     Attributes:
         token_ids: the windows, end to end.
@@ -35,7 +38,7 @@ class Chunks:
     """The windows of several trajectories.
 
     Attributes:
-        chunks: backbone calls.
+        chunks: what the backbone reads together.
         rows: for each trajectory and slot (0 the prefix, then the steps) its row among all pooled
             segments, in order of window and segment; one past the last where there is no step.
         n_tokens: tokens of all windows.
@@ -51,26 +54,22 @@ def make_chunks(items: Sequence[Windows], *, chunk_tokens: int, is_causal: bool,
 
     Args:
         items: the windows of each trajectory.
-        chunk_tokens: most tokens of one call; a lone window may exceed it.
+        chunk_tokens: most tokens of one chunk; a lone window may exceed it.
         is_causal: the backbone itself is causal: a segment is pooled at its last token, else by its mean.
         causal: no step may see a later one: a backbone that is not causal gets a block-wise mask.
     """
     rows = np.full((len(items), 1 + max(item.n_steps for item in items)), -1, dtype=np.int64)
-    groups: list[list[Window]] = []
-    room = n_rows = 0
+    n_rows = 0
     for number, item in enumerate(items):
         for window in item.windows:
-            if not groups or len(window) > room:
-                groups.append([])
-                room = chunk_tokens
-            groups[-1].append(window)
-            room -= len(window)
             if window.first_step == 0:
                 rows[number, 0] = n_rows
             slots = np.arange(len(window.steps))
             rows[number, 1 + window.first_step + slots] = n_rows + 1 + slots
             n_rows += 1 + len(window.steps)
     rows[rows < 0] = n_rows
+    windows = [window for item in items for window in item.windows]
+    groups = [[windows[index] for index in stretch] for stretch in fill([len(w) for w in windows], chunk_tokens)]
     chunks = [_chunk(group, is_causal, masked=causal and not is_causal) for group in groups]
     return Chunks(chunks, torch.from_numpy(rows), sum(item.n_tokens for item in items))
 

@@ -1,6 +1,6 @@
 """Windows to step vectors, and step vectors to step vectors that know the other steps.
 
-The first half is the backbone's: one call per chunk, pooled by masks only, never by looking for a token.
+The first half is the backbone's, chunk by chunk, pooled by masks only, never by looking for a token.
 The second is small and always fp32, so that what a step is worth does not hang on a precision setting.
 """
 

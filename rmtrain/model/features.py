@@ -17,6 +17,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from tqdm import tqdm
 
+from rmtrain.dataset.batching import fill
 from rmtrain.dataset.examples import Example
 from rmtrain.errors import ModelError
 from rmtrain.model.batch import Reading, Vectors
@@ -82,7 +83,9 @@ def features(
     with tqdm(total=len(order), desc="features", unit="trajectory", disable=not progress) as bar:
         for start in range(0, len(order), SHARD):
             shard: dict[str, torch.Tensor] = {}
-            for indices in _groups(order[start : start + SHARD], windows, reading.chunk_tokens * 4):
+            held = order[start : start + SHARD]
+            for stretch in fill([windows[index].n_tokens for index in held], 4 * reading.chunk_tokens):
+                indices = [held[place] for place in stretch]
                 chunks = reading.chunks([windows[index] for index in indices])
                 with torch.inference_mode(), autocast(device, precision):
                     vectors = embed(model.backbone, to_device(chunks, device)).float().cpu()
@@ -137,18 +140,6 @@ def _write_shard(folder: Path, shard: dict[str, torch.Tensor]) -> str | None:
         with suppress(OSError):
             partial.unlink(missing_ok=True)
     return None
-
-
-def _groups(order: Sequence[int], windows: Sequence[Windows], budget: int) -> list[list[int]]:
-    groups: list[list[int]] = []
-    used = budget
-    for index in order:
-        if used + windows[index].n_tokens > budget:
-            groups.append([])
-            used = 0
-        groups[-1].append(index)
-        used += windows[index].n_tokens
-    return groups
 
 
 def _reading_key(model: RewardNetwork, precision: str) -> str:

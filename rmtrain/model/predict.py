@@ -10,6 +10,7 @@ from jaxtyping import Float
 from numpy.typing import NDArray
 from tqdm import tqdm
 
+from rmtrain.dataset.batching import fill
 from rmtrain.dataset.examples import Example
 from rmtrain.errors import ConfigError
 from rmtrain.model.batch import Reading, make_inputs
@@ -99,8 +100,8 @@ def predict(
     order = sorted(range(len(examples)), key=lambda index: -windows[index].n_tokens)
     found: dict[int, Prediction] = {}
     with tqdm(total=len(order), desc="predict", unit="trajectory", disable=not progress) as bar:
-        for start, end in _ranges([windows[index].n_tokens for index in order], batch_tokens):
-            indices = order[start:end]
+        for stretch in fill([windows[index].n_tokens for index in order], batch_tokens):
+            indices = [order[place] for place in stretch]
             inputs = [windows[index] if vectors is None else vectors[index] for index in indices]
             batch = to_device(make_inputs(inputs, [examples[index] for index in indices], reading), where)
             with torch.inference_mode(), autocast(where, precision):
@@ -143,16 +144,3 @@ def _prediction(model: RewardNetwork, item: Windows, logits: dict[str, torch.Ten
             probabilities[name] = class_probabilities(own).cpu().numpy()
     n_cut = item.cuts.prefix_tokens + item.cuts.block_tokens
     return Prediction(item.trajectory_id, kept, values, probabilities, n_cut)
-
-
-def _ranges(tokens: Sequence[int], budget: int) -> list[tuple[int, int]]:
-    ranges: list[tuple[int, int]] = []
-    start = used = 0
-    for index, n_tokens in enumerate(tokens):
-        if index > start and used + n_tokens > budget:
-            ranges.append((start, index))
-            start, used = index, 0
-        used += n_tokens
-    if tokens:
-        ranges.append((start, len(tokens)))
-    return ranges

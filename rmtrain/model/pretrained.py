@@ -18,7 +18,7 @@ from transformers import AutoConfig, AutoModel, AutoTokenizer
 from transformers.utils import logging as transformers_logging
 
 from rmtrain.config.model import BackboneSettings
-from rmtrain.errors import ConfigError, MissingExtraError, ModelError, unknown
+from rmtrain.errors import ConfigError, MissingExtraError, ModelError, first_line, unknown
 from rmtrain.model.backbone import TUNES, Backbone
 from rmtrain.model.folder import BACKBONE, CARD, WEIGHTS, check_files, file_digest, is_reward_model, read_card
 
@@ -141,11 +141,6 @@ def without_dropout(config: Any) -> None:
     for key, value in vars(config).items():
         if "drop" in key and isinstance(value, float):
             setattr(config, key, 0.0)
-
-
-def first_line(error: Exception) -> str:
-    """What an error says, in one line."""
-    return str(error).strip().split("\n", 1)[0] or type(error).__name__
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""Lightning as it is needed here: checkpoints whole or not at all, Ctrl-C as anywhere else, no banners."""
+"""Lightning as needed here: checkpoints whole or not at all, epochs from 1, Ctrl-C as anywhere else, no banners."""
 
 import io
 import logging
@@ -10,7 +10,9 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+import lightning.pytorch as pl
 import torch
+from lightning.pytorch.callbacks import TQDMProgressBar
 from lightning.pytorch.plugins.io import TorchCheckpointIO
 
 from rmtrain.errors import ModelError
@@ -39,6 +41,14 @@ class CheckpointFiles(TorchCheckpointIO):
                 f"checkpoint {path} cannot be written ({error.strerror}). "
                 "Free some space or mend the folder's rights, and train again."
             ) from error
+
+
+class EpochBar(TQDMProgressBar):
+    """Lightning's progress bar with epochs counted from 1, as everywhere else, out of how many."""
+
+    def on_train_epoch_start(self, trainer: pl.Trainer, *_: Any) -> None:
+        self.train_progress_bar.reset(self.total_train_batches)
+        self.train_progress_bar.set_description(f"epoch {trainer.current_epoch + 1} of {trainer.max_epochs}")
 
 
 @contextmanager

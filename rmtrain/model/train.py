@@ -23,7 +23,7 @@ from rmtrain.model.module import CRITERION, Epoch, TrainingModule
 from rmtrain.model.network import RewardNetwork
 from rmtrain.model.precision import find_device, settle
 from rmtrain.model.predict import make_reading
-from rmtrain.model.runtime import CheckpointError, CheckpointFiles, calm, interruptible
+from rmtrain.model.runtime import CheckpointError, CheckpointFiles, EpochBar, calm, interruptible
 from rmtrain.model.windows import Cuts
 
 LAST = "last.ckpt"
@@ -130,7 +130,7 @@ def fit(
             precision=settings.precision,  # type: ignore[arg-type]
             accumulate_grad_batches=settings.accumulate,
             gradient_clip_val=settings.clip or None,
-            callbacks=[*callbacks, *ends],
+            callbacks=[*callbacks, *ends, *([EpochBar()] if settings.progress else [])],
             logger=False,
             enable_progress_bar=settings.progress,
             enable_model_summary=False,

@@ -18,6 +18,7 @@ from rmtrain.dataset.examples import Example
 from rmtrain.errors import ConfigError, DataError
 
 Span = tuple[int, int]
+AT_A_TIME = 500  # examples tokenised at a time: what a tokenizer notes of a text takes much more than its ids
 Tokenise = Callable[[list[str]], list[list[int]]]
 
 
@@ -125,12 +126,12 @@ def make_windows(
     Raises:
         DataError: an example has no steps, or a part of it has no tokens.
     """
-    texts = [text for example in examples for text in (example.prefix, *example.blocks)]
-    ids = iter(tokenise(texts))
-    return [
-        pack(example.trajectory_id, next(ids), [next(ids) for _ in example.blocks], settings, specials)
-        for example in examples
-    ]
+    found: list[Windows] = []
+    for start in range(0, len(examples), AT_A_TIME):
+        held = examples[start : start + AT_A_TIME]
+        ids = iter(tokenise([text for example in held for text in (example.prefix, *example.blocks)]))
+        found += [pack(e.trajectory_id, next(ids), [next(ids) for _ in e.blocks], settings, specials) for e in held]
+    return found
 
 
 def pack(

@@ -10,8 +10,7 @@ import torch
 from rmtrain.config.compose import compose
 from rmtrain.config.jobs import TrainSettings
 from rmtrain.dataset.batching import BatchPlan
-from rmtrain.dataset.store import load
-from rmtrain.jobs.embedded import embedded_dataset
+from rmtrain.jobs.embedded import load_embedded
 from rmtrain.model.encoder import embed
 from rmtrain.model.network import new_model
 from rmtrain.model.predict import make_reading
@@ -21,7 +20,7 @@ from rmtrain.model.predict import make_reading
 def test_at_most_five_percent_of_processed_tokens_are_padding(record: Callable[[str, Any], None]) -> None:
     settings = compose(["world.n_tasks=200", f"paths.runs={Path('runs/benchmarks')}"])
     assert isinstance(settings, TrainSettings)
-    train = load(embedded_dataset(settings)).splits["train"]
+    train = load_embedded(settings).splits["train"]
     model = new_model(settings.backbone, settings.encoder, settings.heads, settings.schedule)
     windows = model.windows(train.examples)
     at = {example.trajectory_id: index for index, example in enumerate(train.examples)}

@@ -45,4 +45,5 @@ def test_scoring_is_linear_in_steps(record: Callable[[str, Any], None]) -> None:
         }
     record("scoring_cost", {"rows": rows, "linear_fit": fits})
     assert fits["tokens"]["r2"] > 0.99
+    assert fits["ms"]["r2"] > 0.98
     assert rows[-1]["tokens"] < 20 * rows[0]["tokens"]

@@ -9,13 +9,12 @@ CODE = """
 import json, resource, tempfile, time
 from pathlib import Path
 from rmtrain.config.compose import compose
-from rmtrain.dataset.store import load
-from rmtrain.jobs.embedded import embedded_dataset
+from rmtrain.jobs.embedded import load_embedded
 from rmtrain.model.network import new_model
 from rmtrain.model.train import LabelledSet, fit
 settings = compose(["backbone.tune=full", "trainer=quick", "trainer.epochs=1", "trainer.progress=false",
                     "world.n_tasks=80", "paths.runs=runs/benchmarks"])
-train = load(embedded_dataset(settings)).splits["train"]
+train = load_embedded(settings).splits["train"]
 names = HEADS
 heads = {name: settings.heads[name] for name in names}
 model = new_model(settings.backbone, settings.encoder, heads, settings.schedule)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rmtrain.dataset.batching import Batch, BatchPlan, Loader, make_atoms
+from rmtrain.dataset.batching import Batch, BatchPlan, Loader, fill, make_atoms
 from rmtrain.errors import DataError
 
 
@@ -114,3 +114,13 @@ def test_no_examples_are_refused() -> None:
 def test_batching_needs_no_torch() -> None:
     code = "import sys, rmtrain.dataset.batching, rmtrain.schedule; sys.exit('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+@given(sizes=st.lists(st.integers(1, 50), max_size=25), budget=st.integers(1, 120))
+def test_stretches_are_in_order_within_the_budget_and_as_long_as_they_get(sizes: list[int], budget: int) -> None:
+    stretches = fill(sizes, budget)
+    assert [index for stretch in stretches for index in stretch] == list(range(len(sizes)))
+    for stretch in stretches:
+        total = sum(sizes[index] for index in stretch)
+        assert len(stretch) == 1 or total <= budget
+        assert stretch.stop == len(sizes) or total + sizes[stretch.stop] > budget

@@ -165,7 +165,7 @@ def test_a_folder_that_is_no_dataset(tmp_path):
     ("content", "message"),
     [
         ("{", r"dataset\.json is not JSON \(.*\)\. Build it again: job=build"),
-        ('{"format": "rmtrain.dataset/9"}', r"format 'rmtrain\.dataset/9', expected 'rmtrain\.dataset/1'"),
+        ('{"format": "rmtrain.dataset/9"}', r"format 'rmtrain\.dataset/9', expected 'rmtrain\.dataset/2'"),
         ("{}", r"format 'None', expected"),
         ("[]", r"dataset\.json holds no mapping\. Build it again: job=build"),
         ("7", r"dataset\.json holds no mapping"),

@@ -11,14 +11,14 @@ import pytest
 import rmtrain.jobs.embedded as embedded
 from rmtrain.dataset.store import load
 from rmtrain.errors import ConfigError, DataError
-from rmtrain.jobs.embedded import embedded_dataset, load_embedded
+from rmtrain.jobs.embedded import load_embedded
 
 TINY = ("world.n_tasks=8", "world.n_rollouts=2", "world.test_share=0.3", "dataset=embedded")
 
 
 @pytest.fixture(scope="module")
 def made(flow):
-    return embedded_dataset(flow.settings("train", *TINY))
+    return load_embedded(flow.settings("train", *TINY)).folder
 
 
 def test_it_is_what_the_jobs_would_have_made(made, flow):
@@ -44,14 +44,14 @@ def test_it_is_what_the_jobs_would_have_made(made, flow):
 def test_it_is_made_once(made, flow, files, capsys):
     base = made.parent.parent
     before = {path: path.stat().st_mtime_ns for path in base.rglob("*")}
-    assert embedded_dataset(flow.settings("train", *TINY, "trainer.epochs=7")) == made
+    assert load_embedded(flow.settings("train", *TINY, "trainer.epochs=7")).folder == made
     assert {path: path.stat().st_mtime_ns for path in base.rglob("*")} == before
     assert capsys.readouterr().out == ""
 
 
 @pytest.mark.parametrize("change", ["world.seed=1", "encoder.markers=true", "~heads.consistency"])
 def test_what_decides_the_corpus_gives_another(made, flow, change, capsys):
-    other = embedded_dataset(flow.settings("train", *TINY, change))
+    other = load_embedded(flow.settings("train", *TINY, change)).folder
     assert other != made
     assert load(other).digest != load(made).digest
     lines = capsys.readouterr().out.splitlines()

@@ -59,65 +59,41 @@ def _tokenizer(opening: str, closing: str | None) -> PreTrainedTokenizerFast:
     )
 
 
-@pytest.fixture(scope="session")
-def bert_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A random encoder of two layers, saved as transformers saves one."""
-    folder = tmp_path_factory.mktemp("bert")
-    tokenizer = _tokenizer("[CLS]", "[SEP]")
+def _saved(folder: Path, model: type, config: type, tokenizer: PreTrainedTokenizerFast, **options: int) -> Path:
+    """A random model of two layers, saved as transformers saves one."""
+    shape = {
+        "vocab_size": len(tokenizer),
+        "hidden_size": 32,
+        "num_hidden_layers": 2,
+        "num_attention_heads": 4,
+        "intermediate_size": 64,
+        "max_position_embeddings": 128,
+        "initializer_range": 0.2,
+    }
     torch.manual_seed(0)
-    config = BertConfig(
-        vocab_size=len(tokenizer),
-        hidden_size=32,
-        num_hidden_layers=2,
-        num_attention_heads=4,
-        intermediate_size=64,
-        max_position_embeddings=128,
-        initializer_range=0.2,
-    )
-    BertModel(config).save_pretrained(folder)
+    model(config(**shape | options)).save_pretrained(folder)
     tokenizer.save_pretrained(folder)
     return folder
+
+
+@pytest.fixture(scope="session")
+def bert_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An encoder."""
+    return _saved(tmp_path_factory.mktemp("bert"), BertModel, BertConfig, _tokenizer("[CLS]", "[SEP]"))
 
 
 @pytest.fixture(scope="session")
 def roberta_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A random encoder whose positions start after its padding id."""
+    """An encoder whose positions start after its padding id."""
+    options = {"max_position_embeddings": 130, "pad_token_id": 1}
     folder = tmp_path_factory.mktemp("roberta")
-    tokenizer = _tokenizer("[CLS]", "[SEP]")
-    torch.manual_seed(0)
-    config = RobertaConfig(
-        vocab_size=len(tokenizer),
-        hidden_size=32,
-        num_hidden_layers=2,
-        num_attention_heads=4,
-        intermediate_size=64,
-        max_position_embeddings=130,
-        pad_token_id=1,
-        initializer_range=0.2,
-    )
-    RobertaModel(config).save_pretrained(folder)
-    tokenizer.save_pretrained(folder)
-    return folder
+    return _saved(folder, RobertaModel, RobertaConfig, _tokenizer("[CLS]", "[SEP]"), **options)
 
 
 @pytest.fixture(scope="session")
 def llama_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A random causal model of two layers, without a closing token."""
-    folder = tmp_path_factory.mktemp("llama")
-    tokenizer = _tokenizer("<s>", None)
-    torch.manual_seed(0)
-    config = LlamaConfig(
-        vocab_size=len(tokenizer),
-        hidden_size=32,
-        num_hidden_layers=2,
-        num_attention_heads=4,
-        intermediate_size=64,
-        max_position_embeddings=128,
-        initializer_range=0.2,
-    )
-    LlamaModel(config).save_pretrained(folder)
-    tokenizer.save_pretrained(folder)
-    return folder
+    """A causal model, without a closing token."""
+    return _saved(tmp_path_factory.mktemp("llama"), LlamaModel, LlamaConfig, _tokenizer("<s>", None))
 
 
 @pytest.fixture

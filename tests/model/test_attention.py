@@ -13,7 +13,7 @@ from rmtrain.model.network import RewardNetwork
 from rmtrain.model.predict import make_reading
 from rmtrain.model.train import LabelledSet
 
-LENGTHS = [5, 1, 9]
+LENGTHS = [5, 1, 32, 41]
 
 
 class Layer(nn.Module):
@@ -40,7 +40,7 @@ def test_no_window_sees_another(kind: str, kv_heads: int, dtype: torch.dtype) ->
     torch.manual_seed(0)
     n = sum(LENGTHS)
     q, k, v = (torch.randn(1, heads, n, 8, dtype=dtype).requires_grad_() for heads in (6, kv_heads, kv_heads))
-    window = torch.repeat_interleave(torch.arange(3), torch.tensor(LENGTHS))
+    window = torch.repeat_interleave(torch.arange(4), torch.tensor(LENGTHS))
     seen = window[:, None] == window[None, :]
     masks = None
     if kind == "causal":

@@ -3,11 +3,13 @@ from pathlib import Path
 
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 from torch import Tensor, nn
 from transformers import BertModel, LlamaConfig, MistralConfig, MistralModel
 
 from rmtrain.config.model import BackboneSettings
-from rmtrain.model.backbone import Backbone
+from rmtrain.model.backbone import Backbone, filler
 from rmtrain.model.chunks import Chunk
 from rmtrain.model.pretrained import load_backbone
 from rmtrain.model.windows import Specials
@@ -63,13 +65,23 @@ def test_windows_in_one_call_are_what_each_is_alone(
     folder = {"bert": bert_folder, "roberta": roberta_folder, "llama": llama_folder}[kind]
     found = load_backbone(settings(folder, tune="full"))
     assert found.position_offset == {"bert": 0, "roberta": 2, "llama": 0}[kind]
-    made = chunk(70, 1, 64, 9)  # together more than the longest input
+    made = chunk(70, 1, 64, 10)  # together more than the longest input, and 3 tokens short of a usual size
     torch.testing.assert_close(found(made), alone(found, made), atol=1e-5, rtol=1e-4)
     # and a window learns from itself alone
     embeddings = found.model.get_input_embeddings().weight
     (gradient,) = torch.autograd.grad(found(made)[:70].pow(2).sum(), embeddings)
     (expected,) = torch.autograd.grad(alone(found, made)[:70].pow(2).sum(), embeddings)
     torch.testing.assert_close(gradient, expected, atol=1e-4, rtol=1e-3)
+
+
+@given(n_tokens=st.integers(1, 100_000))
+def test_calls_have_few_sizes_and_little_filler(n_tokens: int) -> None:
+    extra = filler(n_tokens)
+    assert 0 <= 32 * extra <= n_tokens
+    size = n_tokens + extra
+    assert (size >> max(0, size.bit_length() - 6)).bit_length() <= 6  # at most 32 sizes from a power of 2 to the next
+    assert size % (1 << max(0, n_tokens.bit_length() - 6)) == 0
+    assert filler(size) == 0
 
 
 @pytest.mark.parametrize("why", ["it sees only so far", "it has positions of its own"])

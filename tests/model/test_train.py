@@ -195,6 +195,19 @@ def test_validation_that_cannot_choose_keeps_the_last_epoch(
     )
 
 
+def test_the_bar_counts_epochs_from_one(
+    build: Build,
+    labelled: Labelled,
+    trainer: TrainerSettings,
+    tmp_path: Path,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    fit(build(), labelled(), labelled(6, 1), replace(trainer, progress=True, epochs=2), folder=tmp_path)
+    shown = "".join(capfd.readouterr())
+    assert [f"epoch {number} of 2" in shown for number in range(4)] == [False, True, True, False]
+    assert "Epoch" not in shown
+
+
 def test_cuts_and_tokens_are_reported(
     build: Build, labelled: Labelled, trainer: TrainerSettings, tmp_path: Path
 ) -> None:

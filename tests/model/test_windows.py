@@ -2,6 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import rmtrain.model.windows as windows
 from rmtrain.config.model import EncoderSettings
 from rmtrain.dataset.examples import Example
 from rmtrain.errors import ConfigError, DataError
@@ -64,7 +65,9 @@ def test_each_step_is_owned_by_one_window_and_specials_occur_once(prefix: list[i
     assert kept + found.cuts.block_tokens == sum(map(len, blocks))
 
 
-def test_examples_are_tokenised_part_by_part() -> None:
+@pytest.mark.parametrize("at_a_time", [1, 2])
+def test_examples_are_tokenised_part_by_part(at_a_time: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(windows, "AT_A_TIME", at_a_time)
     seen: list[list[str]] = []
 
     def tokenise(texts: list[str]) -> list[list[int]]:
@@ -73,7 +76,7 @@ def test_examples_are_tokenised_part_by_part() -> None:
 
     examples = [Example("a", "x", "pp", ("b", "bb")), Example("c", "x", "p", ("ccc",))]
     found = make_windows(examples, tokenise, settings(), SPECIALS)
-    assert seen == [["pp", "b", "bb", "p", "ccc"]]
+    assert seen == ([["pp", "b", "bb", "p", "ccc"]] if at_a_time == 2 else [["pp", "b", "bb"], ["p", "ccc"]])
     assert [w.windows[0].token_ids.tolist() for w in found] == [[1, 2, 1, 2, 2], [1, 1, 3, 2]]
 
 
