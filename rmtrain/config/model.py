@@ -95,7 +95,7 @@ class TrainerSettings:
     batch_tokens: int = 8192
     """Token budget of one batch."""
     chunk_tokens: int = 4096
-    """Token budget of one backbone call; windows lie end to end in it, so nothing is padded."""
+    """Token budget of one backbone call; windows lie end to end in it, so hardly anything is padded."""
     accumulate: int = 1
     """Batches per optimizer step."""
     clip: float = 1.0

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 @dataclass
 class FieldSettings:
-    """openai only: the name that rows have for a field of ours, dotted where it lies deeper. None: its usual names."""
+    """openai, anthropic: the name rows have for a field of ours, dotted where it lies deeper; None: its usual names."""
 
     messages: str | None = None
     """The list of chat messages; usually messages, request.messages, traj, conversation or conversations."""
@@ -38,9 +38,12 @@ class SourceSettings:
     """Where agent logs lie and how they are read."""
 
     format: str = "openai"
-    """Name of the importer: openai | tau_bench."""
+    """Name of the importer: openai | anthropic | tau_bench | agentprocessbench | agentrx | jsonl (our own files) | auto
+    (each file is what its first row that is known says)."""
     path: str | None = None
-    """A file, or a folder whose .json and .jsonl files (also .gz) are read recursively in sorted order."""
+    """A file, or a folder whose .json and .jsonl files (also .gz, .zst) are read recursively in sorted order."""
+    tools: str | None = None
+    """A JSON file of function schemas, given to the trajectories that bring no tools of their own."""
     on_bad_row: str = "skip"
     """skip (the row goes to quarantine with its reason) | stop (the job ends at the first)."""
     fields: FieldSettings = field(default_factory=FieldSettings)

@@ -98,7 +98,7 @@ def read(path: Path | str, kind: type[Row] | Adapter[Row], unique: str | None = 
                 json.loads(line, parse_constant=_refuse_constant)
             row = adapter.validate_json(line)
         except ValidationError as error:
-            raise DataError(f"{where}: {_what(error)}") from error
+            raise DataError(f"{where}: {what_is_wrong(error)}") from error
         except ValueError as error:
             raise DataError(f"{where}: {error}") from error
         if isinstance(row, BaseModel) and "schema_version" in type(row).model_fields.keys() - row.model_fields_set:
@@ -160,8 +160,8 @@ def _read_lines(path: Path) -> Iterator[tuple[int, bytes]]:
         raise DataError(f"{path}:{number + 1}: cannot be read from here on ({error})") from error
 
 
-def _what(error: ValidationError) -> str:
-    """The first fault of a line, as a sentence."""
+def what_is_wrong(error: ValidationError) -> str:
+    """The first fault of a record, as a sentence without its place."""
     first = error.errors(include_url=False)[0]
     names = ".".join(str(part) for part in first["loc"])
     shown = repr(first["input"])

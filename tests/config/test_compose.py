@@ -131,9 +131,12 @@ def test_the_remedy_for_a_name_that_is_not_there_works():
         ),
         (
             ["job=score", "model=m", "source.path=x.jsonl"],
-            r"^job=score has no source unless one is chosen, so 'source.path' .* as well: source=openai\|tau_bench$",
+            r"^job=score has no source unless one is chosen, so 'source.path' .* as well: source=agent.*\|tau_bench$",
         ),
-        (["job=score", "model=m", "source.fields.query=x"], r"Choose one as well: source=openai\|tau_bench$"),
+        (
+            ["job=score", "model=m", "source.fields.query=x"],
+            r"Choose one as well: source=agentprocessbench\|.*\|tau_bench$",
+        ),
         (["job=score", "model=m", "source.psth=x"], r"unknown setting 'source.psth'.* 'source.path'\?$"),
         (["job=trian"], r"^unknown job 'trian'\. Known: build, .*, verify\. Did you mean 'train'\?$"),
         (["trainer=quik"], r"^unknown trainer 'quik'\. Known: heads, long, quick\. Did you mean 'quick'\?$"),

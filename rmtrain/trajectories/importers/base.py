@@ -6,10 +6,12 @@ quarantine and the rest of the file is read. To add a format, write an `Importer
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal, Protocol, runtime_checkable
 
+from rmtrain.config.source import SourceSettings
+from rmtrain.errors import ConfigError
 from rmtrain.trajectories.schema import Record, Trajectory
 
 Place = Literal["task", "step", "context", "observation", "extra"]
@@ -80,6 +82,7 @@ class IngestCounts:
     """What became of everything that was read; filled while `ingest` runs.
 
     Attributes:
+        formats: of each file that was read its format and, where that was found out, by which keys.
         files: files that hold rows of the format.
         rows: rows read; equals `trajectories` + `bad_rows`.
         trajectories: rows that became a trajectory.
@@ -88,12 +91,23 @@ class IngestCounts:
         skipped: files of the folder that were not read.
     """
 
+    formats: dict[str, str] = field(default_factory=dict)
     files: int = 0
     rows: int = 0
     trajectories: int = 0
     bad_rows: int = 0
     messages: dict[Place, int] = field(default_factory=lambda: dict.fromkeys(PLACES, 0))
     skipped: list[SkippedFile] = field(default_factory=list)
+
+
+def refuse_fields(settings: SourceSettings, name: str) -> None:
+    """Refuse `source.fields` for a format whose fields are fixed.
+
+    Raises:
+        ConfigError: one is set.
+    """
+    if any(given is not None for given in asdict(settings.fields).values()):
+        raise ConfigError(f"source.fields is for chat logs (openai, anthropic); {name} has fixed fields. Remove it")
 
 
 @runtime_checkable
@@ -106,9 +120,10 @@ class Importer(Protocol):
         """Every row of `path`, in order; `file` is how the rows name it."""
         ...
 
-    def recognizes(self, payload: Any) -> bool:
-        """Whether a parsed row looks like one of this format; decides which files of a folder are read. It never
-        raises: a folder may hold anything."""
+    def signs(self, payload: Any) -> str | None:
+        """The keys by which a parsed row is known to be of this format, in words; None where it is not. Decides
+        which files of a folder are read, and what ``auto`` takes a file for. It never raises: a folder may hold
+        anything."""
         ...
 
     def convert(self, raw: Raw) -> Converted:

@@ -4,7 +4,8 @@ A tool result is attached to the call it answers, wherever in the conversation t
 trajectory (names, images, reasoning details, …) is kept under `extra` by message index; nothing is dropped.
 """
 
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -41,9 +42,10 @@ class Chat:
 
 
 def read_chat(
-    messages: list[Any],
+    messages: Sequence[Any],
     query: str | None = None,
     is_error: Callable[[str], bool | None] = lambda content: None,
+    indices: Sequence[int] | None = None,
 ) -> Chat:
     """Take a conversation apart.
 
@@ -52,13 +54,15 @@ def read_chat(
         query: the task where the row states it apart from the messages; a first user message that says
             something else is then context of the step after it.
         is_error: whether a tool's output says that the call failed, None where it does not say.
+        indices: index in the log of each message, where several are parts of one there; None counts from 0.
 
     Raises:
         DataError: a message cannot be understood, a tool result answers no call, there is no assistant
             message, or nothing says what the task is.
     """
     reader = _Reader(query, is_error)
-    for index, message in enumerate(messages):
+    numbers = range(len(messages)) if indices is None else indices
+    for index, message in zip(numbers, messages, strict=True):
         reader.add(index, message)
     return reader.finish()
 
@@ -85,11 +89,11 @@ class _Reader:
         self.query: str | None = None
         self.is_error = is_error
         self.systems: list[str] = []
-        self.pending: list[Message] = []
+        self.pending: list[tuple[int, Message]] = []
         self.drafts: list[_Draft] = []
         self.made: dict[str, list[tuple[_Draft, int]]] = {}
         self.extra: dict[str, Any] = {}
-        self.placed: dict[Place, int] = dict.fromkeys(PLACES, 0)
+        self.places: dict[int, Place] = {}
         self.seen_user = False
 
     def add(self, index: int, message: Any) -> None:
@@ -108,7 +112,7 @@ class _Reader:
         elif role in ("tool", "function"):
             self._result(index, message, text, left)
         else:
-            self._said(role, text)
+            self._said(index, role, text)
             self._keep(index, left | unmapped(message, "role", "content"))
 
     def finish(self) -> Chat:
@@ -121,30 +125,35 @@ class _Reader:
                 "Where another field does, name it: source.fields.query=NAME"
             )
         if self.pending:
-            self.extra["trailing_messages"] = [message.model_dump(mode="json") for message in self.pending]
-            self.placed["extra"] += len(self.pending)
-        last = self.drafts[-1]
+            self.extra["trailing_messages"] = [message.model_dump(mode="json") for _, message in self.pending]
+            self._place("extra", *(index for index, _ in self.pending))
+        last, placed = self.drafts[-1], Counter(self.places.values())
         return Chat(
             context="\n\n".join(self.systems),
             query=query,
             steps=tuple(_step(position, draft) for position, draft in enumerate(self.drafts)),
             answer=last.content.strip() or None if not last.calls else None,
             extra=self.extra,
-            placed=self.placed,
+            placed={place: placed[place] for place in PLACES},
         )
 
-    def _said(self, role: str, text: str) -> None:
+    def _place(self, place: Place, *indices: int) -> None:
+        """Note where messages went; one of several parts counts once, where its first part went."""
+        for index in indices:
+            self.places.setdefault(index, place)
+
+    def _said(self, index: int, role: str, text: str) -> None:
         if role != "user" and not self.seen_user and not self.drafts:
             self.systems.append(text)
-            self.placed["task"] += 1
+            self._place("task", index)
             return
         first = role == "user" and not self.seen_user
         self.seen_user = self.seen_user or first
         if first and (self.given is None or self.given.strip() == text.strip()):
             self.query = text
-            self.placed["task"] += 1
+            self._place("task", index)
         else:
-            self.pending.append(Message(role=role, content=text))
+            self.pending.append((index, Message(role=role, content=text)))
 
     def _assistant(self, index: int, message: dict[str, Any], text: str, left: dict[str, Any]) -> None:
         reasoning_keys = [key for key in REASONING_KEYS if isinstance(message.get(key), str)]
@@ -158,15 +167,15 @@ class _Reader:
             left["calls"] = call_extra
         draft = _Draft(
             index=index,
-            context=self.pending,
+            context=[message for _, message in self.pending],
             content=text,
             thought="\n".join([*reasoning, text] if text else reasoning),
             calls=calls,
             extra={"message_index": index, **left},
             unanswered=list(range(len(calls))),
         )
-        self.placed["context"] += len(self.pending)
-        self.placed["step"] += 1
+        self._place("context", *(number for number, _ in self.pending))
+        self._place("step", index)
         self.pending = []
         self.drafts.append(draft)
         for position, call in enumerate(calls):
@@ -195,7 +204,7 @@ class _Reader:
                 is_error=said if isinstance(said, bool) else self.is_error(text),
             )
         )
-        self.placed["observation"] += 1
+        self._place("observation", index)
         self._keep(index, left | unmapped(message, *known))
 
     def _answered(self, index: int, call_id: str | None, name: str | None) -> tuple[_Draft, int]:
@@ -219,7 +228,9 @@ class _Reader:
 
     def _keep(self, index: int, left: dict[str, Any]) -> None:
         if left:
-            self.extra.setdefault("messages", {})[str(index)] = left
+            held = self.extra.setdefault("messages", {})
+            parts = sum(name.partition(" ")[0] == str(index) for name in held)
+            held[f"{index} (part {parts + 1})" if parts else str(index)] = left
 
 
 def _step(position: int, draft: _Draft) -> Step:

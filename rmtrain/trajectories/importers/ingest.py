@@ -10,18 +10,37 @@ from itertools import chain, islice
 from pathlib import Path
 
 from rmtrain.config.source import SourceSettings
-from rmtrain.errors import ConfigError, DataError, unknown
+from rmtrain.errors import ConfigError, DataError, first_line, unknown
 from rmtrain.trajectories.disk import kind_at
-from rmtrain.trajectories.importers.base import BadRow, Converted, Importer, IngestCounts, Raw, SkippedFile
+from rmtrain.trajectories.importers.agentprocessbench import AgentProcessBench
+from rmtrain.trajectories.importers.agentrx import AgentRx
+from rmtrain.trajectories.importers.anthropic import AnthropicMessages
+from rmtrain.trajectories.importers.auto import Auto
+from rmtrain.trajectories.importers.base import (
+    BadRow,
+    Converted,
+    Importer,
+    IngestCounts,
+    Raw,
+    SkippedFile,
+    refuse_fields,
+)
+from rmtrain.trajectories.importers.functions import read_tools
 from rmtrain.trajectories.importers.openai import OpenAIChat
+from rmtrain.trajectories.importers.own import Own
 from rmtrain.trajectories.importers.rows import SUFFIXES, has_suffix
 from rmtrain.trajectories.importers.tau_bench import TauBench
-from rmtrain.trajectories.schema import Trajectory, digest
+from rmtrain.trajectories.schema import Tool, Trajectory, digest
 
 IMPORTERS: dict[str, Callable[[SourceSettings], Importer]] = {
-    OpenAIChat.name: OpenAIChat.from_settings,
+    Own.name: Own.from_settings,
+    AgentProcessBench.name: AgentProcessBench.from_settings,
+    AgentRx.name: AgentRx.from_settings,
     TauBench.name: TauBench.from_settings,
+    AnthropicMessages.name: AnthropicMessages.from_settings,
+    OpenAIChat.name: OpenAIChat.from_settings,
 }
+"""By name, the special before the general: ``auto`` asks them in this order."""
 
 
 def make_importer(settings: SourceSettings) -> Importer:
@@ -30,8 +49,11 @@ def make_importer(settings: SourceSettings) -> Importer:
     Raises:
         ConfigError: there is none of that name, or it refuses the settings.
     """
+    if settings.format == Auto.name:
+        refuse_fields(settings, Auto.name)
+        return Auto([make(settings) for make in IMPORTERS.values()])
     if settings.format not in IMPORTERS:
-        raise ConfigError(f"source.format: {unknown('source format', settings.format, IMPORTERS)}")
+        raise ConfigError(f"source.format: {unknown('source format', settings.format, [Auto.name, *IMPORTERS])}")
     return IMPORTERS[settings.format](settings)
 
 
@@ -65,6 +87,7 @@ def ingest(settings: SourceSettings, counts: IngestCounts | None = None) -> Iter
 def _ingest(
     root: Path, importer: Importer, settings: SourceSettings, counts: IngestCounts
 ) -> Iterator[Trajectory | BadRow]:
+    tools = _tools(settings.tools)
     seen: dict[str, int] = {}
     first_bad: BadRow | None = None
     for result in islice(_results(root, importer, settings, counts), settings.max_rows):
@@ -77,6 +100,9 @@ def _ingest(
             yield result
             continue
         trajectory = result.trajectory
+        if tools and not trajectory.task.tools:
+            task = trajectory.task.model_copy(update={"tools": tools})
+            trajectory = trajectory.model_copy(update={"task": task})
         counts.trajectories += 1
         for place, n in result.placed.items():
             counts.messages[place] += n
@@ -110,6 +136,7 @@ def _results(
             raise DataError(f"{root}: is a {kind}, which may never end. Save what it gives to a file and read that")
         counts.files += 1
         for raw in importer.read(root, root.name):
+            counts.formats[root.name] = _format(importer)
             yield _convert(raw, importer, settings.quarantine_chars)
         return
     for path in _files(root, counts):
@@ -119,7 +146,31 @@ def _results(
             continue
         counts.files += 1
         for raw in rows:
+            counts.formats[raw.file] = _format(importer)
             yield _convert(raw, importer, settings.quarantine_chars)
+
+
+def _format(importer: Importer) -> str:
+    """How a file was read, in words; of one whose format was found out also by which keys."""
+    if not isinstance(importer, Auto):
+        return importer.name
+    return "unknown" if importer.chosen is None else f"{importer.chosen.name}, by {importer.why}"
+
+
+def _tools(path: str | None) -> tuple[Tool, ...]:
+    """The tools that `source.tools` names.
+
+    Raises:
+        DataError: there is no such file, or it holds no function schemas.
+    """
+    if path is None:
+        return ()
+    try:
+        if (kind := kind_at(Path(path))) != "file":
+            raise DataError("there is no such file" if kind is None else f"it is a {kind}")
+        return read_tools(Path(path).read_text("utf-8"))[0]
+    except (OSError, UnicodeDecodeError, DataError) as error:
+        raise DataError(f"source.tools={path}: no list of tool schemas ({first_line(error)})") from error
 
 
 def _rows(path: Path, file: str, importer: Importer, quarantine_chars: int) -> Iterator[Raw] | SkippedFile:
@@ -133,7 +184,7 @@ def _rows(path: Path, file: str, importer: Importer, quarantine_chars: int) -> I
         n_rows += 1
         if raw.error is not None:
             continue
-        if importer.recognizes(raw.payload) or isinstance(_convert(raw, importer, quarantine_chars), Converted):
+        if importer.signs(raw.payload) is not None or isinstance(_convert(raw, importer, quarantine_chars), Converted):
             return chain([raw], rows) if n_rows == 1 else importer.read(path, file)
         n_foreign += 1
     if n_foreign < n_rows:  # it may be a damaged file of the format: let it be seen

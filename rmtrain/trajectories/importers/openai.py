@@ -6,7 +6,7 @@ the right one, and its `id` may number tasks or rows: both stay in `extra` unles
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -86,6 +86,14 @@ FIELDS: dict[str, tuple[Callable[[Any], Any], tuple[str, ...]]] = {
 }
 
 
+@dataclass
+class Turns:
+    """Chat messages, and of each the index of the log's message that it is, or is a part of."""
+
+    messages: list[Any]
+    indices: list[int]
+
+
 class OpenAIChat:
     """Importer of chat logs.
 
@@ -111,13 +119,20 @@ class OpenAIChat:
     def read(self, path: Path, file: str) -> Iterator[Raw]:
         return read_rows(path, file, is_message=_is_message)
 
-    def recognizes(self, payload: Any) -> bool:
-        if isinstance(payload, dict):
+    def signs(self, payload: Any) -> str | None:
+        where = "a list of messages"
+        named = isinstance(payload, dict)
+        if named:
+            given = self.fields.get("messages")
+            names = FIELDS["messages"][1] if given is None else (given,)
+            where = next((f"'{name}'" for name in names if _find(payload, name)[0] is not None), where)
             try:
                 payload = self._take(dict(payload), "messages")
             except DataError:  # it lacks the field that source.fields.messages names
-                return False
-        return isinstance(payload, list) and (not payload or _is_message(payload[0]))
+                return None
+        if not isinstance(payload, list) or not (_is_message(payload[0]) if payload else named):
+            return None
+        return f"{where} with 'role'"
 
     def convert(self, raw: Raw) -> Converted:
         row = {"messages": raw.payload} if isinstance(raw.payload, list) else raw.payload
@@ -128,8 +143,9 @@ class OpenAIChat:
         messages = found["messages"]
         if messages is None:
             raise DataError(f"it has no list of messages. It has: {', '.join(map(str, row)) or 'nothing'}")
-        chat = read_chat([*messages, *_response(row)], found["query"])
-        tools, tool_extra = read_tools(found["tools"] or [])
+        turns = self.turns(messages, row)
+        chat = read_chat(turns.messages, found["query"], indices=turns.indices)
+        tools, tool_extra = read_tools(self.functions(found["tools"] or []))
         extra = {key: value for key, value in row.items() if value not in (None, {})}
         for key, value in {**chat.extra, "tools": tool_extra}.items():
             if value:
@@ -160,6 +176,15 @@ class OpenAIChat:
             extra=extra,
         )
         return Converted(trajectory, chat.placed)
+
+    def turns(self, messages: list[Any], row: dict[str, Any]) -> "Turns":
+        """All messages of a row as chat messages; what is taken out of `row` is removed from it."""
+        everything = [*messages, *_response(row)]
+        return Turns(everything, list(range(len(everything))))
+
+    def functions(self, tools: Any) -> Any:
+        """The row's tools as function schemas."""
+        return tools
 
     def _take(self, row: dict[str, Any], ours: str) -> Any:
         """Take a field out of `row`, converted; None where the row has none that fits.

@@ -1,15 +1,16 @@
-"""Files of JSON as raw rows: JSON Lines, a JSON array, single objects; each also gzipped.
+"""Files of JSON as raw rows: JSON Lines, a JSON array, single objects; each also compressed by gzip or zstd.
 
 A JSON Lines file is streamed. A ``.json`` file is held in memory and its rows are parsed one by one, so that a
 bad row in the middle of an array costs that row only, unless its syntax hides where the next one starts. A line
-or ``.json`` file beyond its limit is a bad row and never held whole: a gzip file may hide a thousand times its size.
+or ``.json`` file beyond its limit is a bad row and never held whole: a compressed file may hide a thousand times
+its size.
 """
 
 import gzip
 import re
 import zlib
 from collections.abc import Callable, Iterator
-from io import BufferedIOBase
+from io import BufferedIOBase, BufferedReader, RawIOBase
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from rmtrain.errors import DataError
 from rmtrain.trajectories.importers.base import Raw
 from rmtrain.trajectories.importers.strict_json import JsonProblem, parse, parse_whole
 
-SUFFIXES = (".json", ".jsonl", ".json.gz", ".jsonl.gz")
+SUFFIXES = (".json", ".jsonl", ".json.gz", ".jsonl.gz", ".json.zst", ".jsonl.zst")
 
 LINE_BYTES = 1 << 27  # longest line that is read, with its end
 FILE_BYTES = 1 << 30  # largest .json file that is read
@@ -45,7 +46,7 @@ def read_rows(path: Path, file: str, is_message: Callable[[Any], bool] = lambda 
     Raises:
         DataError: the file cannot be opened or read.
     """
-    lines = ".jsonl" in path.name.lower()[-len(".jsonl.gz") :]
+    lines = ".jsonl" in path.name.lower()[-len(".jsonl.zst") :]
     try:
         with _open(path) as stream:
             if lines:
@@ -57,7 +58,38 @@ def read_rows(path: Path, file: str, is_message: Callable[[Any], bool] = lambda 
 
 
 def _open(path: Path) -> BufferedIOBase:
-    return gzip.GzipFile(path, "rb") if path.name.lower().endswith(".gz") else path.open("rb")
+    name = path.name.lower()
+    if name.endswith(".gz"):
+        return gzip.GzipFile(path, "rb")
+    return BufferedReader(_Zstd(path)) if name.endswith(".zst") else path.open("rb")
+
+
+class _Zstd(RawIOBase):
+    """A file compressed by zstd, read as its contents; a damaged one raises EOFError."""
+
+    def __init__(self, path: Path) -> None:
+        from pyarrow import CompressedInputStream
+
+        self._file = path.open("rb")
+        self._stream = CompressedInputStream(self._file, "zstd")
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        try:
+            data = self._stream.read(len(buffer))
+        except OSError as error:
+            if error.errno is not None:
+                raise
+            raise EOFError(str(error)) from error
+        buffer[: len(data)] = data
+        return len(data)
+
+    def close(self) -> None:
+        if not self.closed:
+            self._file.close()
+        super().close()
 
 
 def _lines(stream: BufferedIOBase, file: str) -> Iterator[Raw]:
@@ -66,7 +98,7 @@ def _lines(stream: BufferedIOBase, file: str) -> Iterator[Raw]:
         try:
             line, size = _line(stream)
         except _BROKEN_GZIP as error:
-            yield Raw(file, number + 1, None, "", error=f"the gzip file is damaged from here on ({error})")
+            yield Raw(file, number + 1, None, "", error=f"the compressed file is damaged from here on ({error})")
             return
         if not line:
             return
@@ -106,7 +138,7 @@ def _values(stream: BufferedIOBase, file: str, is_message: Callable[[Any], bool]
         while len(data) <= FILE_BYTES and (chunk := stream.read(_CHUNK)):
             data += chunk
     except _BROKEN_GZIP as error:
-        yield Raw(file, 1, None, "", error=f"the gzip file is damaged ({error})")
+        yield Raw(file, 1, None, "", error=f"the compressed file is damaged ({error})")
         return
     if len(data) > FILE_BYTES:
         start_of_it = data[:_KEPT].decode("utf-8", "surrogateescape")

@@ -6,14 +6,13 @@ first; the instruction the user was given is kept under `extra` only, because th
 
 import json
 from collections.abc import Iterator
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from rmtrain.config.source import SourceSettings
-from rmtrain.errors import ConfigError, DataError
+from rmtrain.errors import DataError
 from rmtrain.trajectories.disk import kind_at
-from rmtrain.trajectories.importers.base import Converted, Raw
+from rmtrain.trajectories.importers.base import Converted, Raw, refuse_fields
 from rmtrain.trajectories.importers.chat import read_chat
 from rmtrain.trajectories.importers.functions import read_tools
 from rmtrain.trajectories.importers.rows import read_rows
@@ -26,26 +25,28 @@ class TauBench:
     """Importer of tau-bench's ``historical_trajectories``."""
 
     name = "tau_bench"
+    file_names_policy = True
 
     def __init__(self) -> None:
         self.schemas: dict[str, tuple[Tool, ...]] = {}
+        self.folder = ""
 
     @classmethod
     def from_settings(cls, settings: SourceSettings) -> "TauBench":
-        if any(name is not None for name in asdict(settings.fields).values()):
-            raise ConfigError("source.fields is for the format openai; tau_bench has fixed fields. Remove it")
+        refuse_fields(settings, cls.name)
         return cls()
 
     def read(self, path: Path, file: str) -> Iterator[Raw]:
         self.schemas = _schemas(path.parent)
+        self.folder = path.resolve().parent.name
         return read_rows(path, file)
 
-    def recognizes(self, payload: Any) -> bool:
-        return isinstance(payload, dict) and "traj" in payload and "task_id" in payload
+    def signs(self, payload: Any) -> str | None:
+        return "'task_id' and 'traj'" if isinstance(payload, dict) and {"traj", "task_id"} <= payload.keys() else None
 
     def convert(self, raw: Raw) -> Converted:
         row = raw.payload
-        if not self.recognizes(row):
+        if self.signs(row) is None:
             raise DataError("it is not a run of tau-bench: an object with 'task_id' and 'traj'")
         number, reward, trial, messages = (row.get(key) for key in ("task_id", "reward", "trial", "traj"))
         if not isinstance(messages, list):
@@ -80,7 +81,7 @@ class TauBench:
                 line=raw.line,
                 row=raw.row,
                 trial=trial,
-                policy=stem.removesuffix(f"-{domain}") if domain else None,
+                policy=stem.removesuffix(f"-{domain}") if domain and self.file_names_policy else None,
             ),
             extra={
                 **{key: row[key] for key in row if key not in ("task_id", "reward", "trial", "traj")},
@@ -90,11 +91,11 @@ class TauBench:
         return Converted(trajectory, chat.placed)
 
     def _domain(self, file: str, called: set[str]) -> str | None:
-        """The domain that the file's name ends with, or else the one whose tools were called."""
-        name = Path(file).name.split(".json")[0]
-        for domain in (*self.schemas, "airline", "retail"):
-            if domain in name:
-                return domain
+        """The domain that the file or its folder is named after, or else the one whose tools were called."""
+        for name in (Path(file).name.split(".json")[0], self.folder):
+            for domain in (*self.schemas, "airline", "retail"):
+                if domain in name:
+                    return domain
         fits = [domain for domain, tools in self.schemas.items() if called and called <= {tool.name for tool in tools}]
         return fits[0] if len(fits) == 1 else None
 

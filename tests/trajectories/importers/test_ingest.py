@@ -100,7 +100,7 @@ def test_a_folder(tmp_path: Path):
     assert sorted(str(skip) for skip in counts.skipped) == [
         "empty.jsonl: empty",
         "link: a link to a folder",
-        "note.txt: its name ends in none of .json, .jsonl, .json.gz, .jsonl.gz",
+        "note.txt: its name ends in none of .json, .jsonl, .json.gz, .jsonl.gz, .json.zst, .jsonl.zst",
         "tools.json: no row of format 'openai' among 1",
     ]
 

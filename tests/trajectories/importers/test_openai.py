@@ -189,13 +189,13 @@ def test_an_unknown_field_of_ours():
     ],
 )
 def test_what_is_recognized(payload: Any, yes: bool):
-    assert OpenAIChat().recognizes(payload) is yes
+    assert (OpenAIChat().signs(payload) is not None) is yes
 
 
 @pytest.mark.parametrize("payload", [{"messages": MESSAGES}, {"a": 1}, {}, {"conv": 5}, {"conv": None}, 5])
 def test_what_lacks_the_field_that_holds_the_messages_is_not_recognized(payload: Any):
-    assert OpenAIChat({"messages": "conv"}).recognizes(payload) is False
-    assert OpenAIChat({"messages": "conv"}).recognizes({"conv": MESSAGES}) is True
+    assert OpenAIChat({"messages": "conv"}).signs(payload) is None
+    assert OpenAIChat({"messages": "conv"}).signs({"conv": MESSAGES}) == "'conv' with 'role'"
 
 
 def read(path: Path, **fields: str) -> tuple[list[Trajectory], IngestCounts]:

@@ -2,12 +2,17 @@ import gzip
 import tracemalloc
 from pathlib import Path
 
+import pyarrow
 import pytest
 
 from rmtrain.errors import DataError
 from rmtrain.trajectories.importers import rows as rows_module
 from rmtrain.trajectories.importers.base import Raw
 from rmtrain.trajectories.importers.rows import has_suffix, read_rows
+
+
+def compress(data: bytes) -> bytes:
+    return bytes(pyarrow.compress(data, codec="zstd", asbytes=True))
 
 
 def rows(folder: Path, name: str, data: bytes | str, one: bool = False) -> list[Raw]:
@@ -136,11 +141,22 @@ def test_what_a_small_file_unpacks_to_is_not_held(tmp_path: Path, monkeypatch: p
     assert peak < 16 << 20
 
 
-@pytest.mark.parametrize("name", ["a.jsonl.gz", "a.json.gz"])
-def test_a_damaged_gzip_file_is_a_bad_row(tmp_path: Path, name: str):
-    data = gzip.compress(b"".join(b"[%d]\n" % number for number in range(5000)))
-    assert "gzip file is damaged" in str(rows(tmp_path, name, data[:-100])[-1].error)
-    assert "gzip file is damaged" in str(rows(tmp_path, name, b"no gzip")[-1].error)
+@pytest.mark.parametrize("name", ["a.jsonl.zst", "a.json.zst", "A.JSON.ZST"])
+def test_zstd_reads_as_what_it_holds(tmp_path: Path, name: str):
+    text = b"".join(b'{"n": %d}\n' % number for number in range(20_000))
+    if name == "a.jsonl.zst":
+        halves = compress(text[: len(text) // 2]) + compress(text[len(text) // 2 :])  # zstd files may be joined
+    else:
+        halves = compress(text)
+    assert [raw.payload["n"] for raw in rows(tmp_path, name, halves)] == list(range(20_000))
+
+
+@pytest.mark.parametrize("name", ["a.jsonl.gz", "a.json.gz", "a.jsonl.zst", "a.json.zst"])
+def test_a_damaged_compressed_file_is_a_bad_row(tmp_path: Path, name: str):
+    squeeze = gzip.compress if name.endswith("gz") else compress
+    data = squeeze(b"".join(b"[%d]\n" % number for number in range(5000)))
+    assert "compressed file is damaged" in str(rows(tmp_path, name, data[:-100])[-1].error)
+    assert "compressed file is damaged" in str(rows(tmp_path, name, b"no gzip")[-1].error)
 
 
 def test_an_absent_file(tmp_path: Path):
@@ -151,11 +167,12 @@ def test_an_absent_file(tmp_path: Path):
 def test_names():
     assert [
         name
-        for name in ("a.json", "a.jsonl", "A.JSON.GZ", "a.jsonl.gz", "a.csv", "json", "a.gz")
+        for name in ("a.json", "a.jsonl", "A.JSON.GZ", "a.jsonl.gz", "a.json.zst", "a.csv", "json", "a.gz", "a.zst")
         if has_suffix(Path(name))
     ] == [
         "a.json",
         "a.jsonl",
         "A.JSON.GZ",
         "a.jsonl.gz",
+        "a.json.zst",
     ]

@@ -127,7 +127,10 @@ def test_a_pipe_among_the_schemas_is_named_and_not_waited_for(tmp_path: Path):
 
 
 def test_fields_are_fixed():
-    with pytest.raises(ConfigError, match=r"source\.fields is for the format openai"):
+    with pytest.raises(
+        ConfigError,
+        match=r"source\.fields is for chat logs \(openai, anthropic\); tau_bench has fixed fields\. Remove it",
+    ):
         ingest(SourceSettings(format="tau_bench", path="x", fields=FieldSettings(reward="x")))
 
 
