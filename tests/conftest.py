@@ -1,6 +1,9 @@
 """Shared by all tests: shapes are checked at run time, the network is off, real data is found or skipped."""
 
 import os
+import resource
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -72,3 +75,19 @@ def tiny_backbone(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def mlflow_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a space in its name for an sqlite store of runs, ``m.db``, which takes seconds to set up."""
     return tmp_path_factory.mktemp("ml flow")
+
+
+@pytest.fixture
+def full_disk() -> Callable[..., object]:
+    """`with full_disk(size):` no file grows beyond `size` bytes, so writing fails in earnest and in any library."""
+
+    @contextmanager
+    def limited(size: int = 0) -> Iterator[None]:
+        usual = resource.getrlimit(resource.RLIMIT_FSIZE)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (size, usual[1]))
+        try:
+            yield
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, usual)
+
+    return limited

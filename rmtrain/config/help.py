@@ -15,18 +15,20 @@ OVERVIEW = """\
 Usage: python -m rmtrain job=NAME [key=value ...]
 
 Jobs, each with the settings to look at first:
-  train      train a reward model (the default; without settings, on an embedded corpus)
-             dataset=embedded|folder  trainer=quick|long|heads  backbone.tune  trainer.epochs
-  ingest     a log of an agent -> trajectories
-             source.path  source.format
-  simulate   scripted policies in a simulated tool world -> trajectories
-             world.n_tasks  world.seed
-  verify     trajectories -> verdicts of rules
-             trajectories
-  build      trajectories, verdicts, annotations -> dataset
-             annotations  splits.seed
-  score      a reward model and trajectories -> rewards
-             model  input
+  train          train a reward model (the default; without settings, on an embedded corpus)
+                 dataset=embedded|folder  trainer=quick|long|heads  backbone.tune  trainer.epochs
+  ingest         a log of an agent -> trajectories
+                 source.path  source.format
+  simulate       scripted policies in a simulated tool world -> trajectories
+                 world.n_tasks  world.seed
+  verify         trajectories -> verdicts of rules
+                 trajectories
+  import_labels  files of labels -> annotations
+                 labels.path
+  build          trajectories, verdicts, annotations -> dataset
+                 annotations  labels.method  splits.seed
+  score          a reward model and trajectories -> rewards
+                 model  input
 
 Examples:
   python -m rmtrain

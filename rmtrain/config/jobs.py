@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from rmtrain.config.dataset import DatasetSettings, SplitSettings
+from rmtrain.config.labels import AggregationSettings, LabelSourceSettings
 from rmtrain.config.model import BackboneSettings, EncoderSettings, HeadSettings, ScheduleSettings, TrainerSettings
 from rmtrain.config.paths import PathSettings
 from rmtrain.config.source import SourceSettings
@@ -67,6 +68,16 @@ class VerifySettings(JobSettings):
 
 
 @dataclass(kw_only=True)
+class ImportLabelsSettings(JobSettings):
+    """Turn files of labels into annotations of the corpus's trajectories."""
+
+    trajectories: str | None = None
+    """File of trajectories; None takes what job=ingest or job=simulate made last in this corpus."""
+    labels: LabelSourceSettings
+    """The files."""
+
+
+@dataclass(kw_only=True)
 class BuildSettings(JobSettings):
     """Turn trajectories, verdicts and annotations into a dataset."""
 
@@ -75,7 +86,9 @@ class BuildSettings(JobSettings):
     verdicts: str
     """File of verdicts that job=verify wrote."""
     annotations: str | None = None
-    """File of annotations; None takes `annotations.jsonl` beside the trajectories where there is one."""
+    """File of annotations; None takes the corpus's, else `annotations.jsonl` beside the trajectories, else none."""
+    labels: AggregationSettings
+    """How several people's answers become one label."""
     splits: SplitSettings
     """Shares of the tasks."""
     heads: dict[str, HeadSettings]
@@ -128,6 +141,7 @@ JOBS: dict[str, type[JobSettings]] = {
     "simulate": SimulateSettings,
     "ingest": IngestSettings,
     "verify": VerifySettings,
+    "import_labels": ImportLabelsSettings,
     "build": BuildSettings,
     "train": TrainSettings,
     "score": ScoreSettings,

@@ -1,7 +1,7 @@
 """Trajectories, verdicts and labels → examples and pairs, each in one split.
 
-A head is labelled by the dimension of its own name: a trajectory or step head by verdicts, a step head
-by people's labels where there are any, a Bradley-Terry head by people's pairs. What has no label stays
+A head is labelled by the dimension of its own name: a trajectory or step head by people's labels where
+there are any, else by verdicts; a Bradley-Terry head by people's pairs. What has no label stays
 None; what could not be used is counted.
 """
 
@@ -78,7 +78,7 @@ def build(
         ConfigError: a share is negative, they do not sum to 1, or a head has other classes than people were asked for.
         DataError: there are no trajectories, a task is in two splits, or a pair joins two tasks.
     """
-    shares: dict[str, float] = {name: float(getattr(splits, name)) for name in SPLITS}
+    shares = _shares(splits)
     if abs(sum(shares.values()) - 1) > 1e-6 or min(shares.values()) < 0:
         raise ConfigError(
             f"the shares of splits are {shares} and sum to {sum(shares.values()):g}. "
@@ -99,7 +99,7 @@ def build(
         task_id = trajectory.task.task_id
         if judged and trajectory.trajectory_id not in judged:
             dropped["rule labels of a trajectory that no verdict speaks of"] += 1
-        split = trajectory.source.split or split_of(task_id, shares, splits.seed)
+        split = home_of(trajectory, splits)
         splits_of_tasks[task_id].add(split)
         home[trajectory.trajectory_id] = (task_id, split)
         example = _example(trajectory, judged.get(trajectory.trajectory_id, {}), labels, truths, heads, options)
@@ -112,6 +112,15 @@ def build(
     _add_pairs(built, labels, heads, home)
     _count_unused(dropped, labels, heads, n_steps)
     return built
+
+
+def home_of(trajectory: Trajectory, splits: SplitSettings) -> Split:
+    """The split of a trajectory: the one that its source declares, else that of its task."""
+    return trajectory.source.split or split_of(trajectory.task.task_id, _shares(splits), splits.seed)
+
+
+def _shares(splits: SplitSettings) -> dict[str, float]:
+    return {name: float(getattr(splits, name)) for name in SPLITS}
 
 
 def _check_classes(labels: Labels, heads: Mapping[str, HeadSettings]) -> None:
@@ -148,7 +157,8 @@ def _example(
                 for i in range(len(trajectory.steps))
             )
         elif head.objective != "bradley_terry":
-            whole[name] = _as_label(values.get(None), head)
+            given = labels.trajectories.get(name, {})
+            whole[name] = _as_label(given.get(trajectory.trajectory_id, values.get(None)), head)
     truth = truths.get(trajectory.trajectory_id)
     return Example(
         trajectory_id=trajectory.trajectory_id,
@@ -214,7 +224,14 @@ def _add_pairs(
 def _count_unused(
     dropped: Counter[str], labels: Labels, heads: Mapping[str, HeadSettings], n_steps: Mapping[str, int]
 ) -> None:
-    """Count step labels that no example could take, each once."""
+    """Count labels that no example could take, each once."""
+    for name, given in labels.trajectories.items():
+        head = heads.get(name)
+        for trajectory_id in given:
+            if head is None or head.level != "trajectory" or head.objective == "bradley_terry":
+                dropped[f"trajectory labels on '{name}', which no head of values learns"] += 1
+            elif trajectory_id not in n_steps:
+                dropped["trajectory labels on a trajectory that is not here"] += 1
     for name, steps in labels.steps.items():
         head = heads.get(name)
         for trajectory_id, step_index in steps:

@@ -4,10 +4,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from rmtrain.config.jobs import BuildSettings
-from rmtrain.dataset.build import build
+from rmtrain.dataset.build import build, home_of
 from rmtrain.dataset.store import save
 from rmtrain.errors import DataError
-from rmtrain.jobs.inputs import command, existing, trajectories_of
+from rmtrain.jobs.inputs import annotation_store, command, existing, trajectories_of
 from rmtrain.jobs.progress import progress
 from rmtrain.jobs.report import Report, next_command, table
 from rmtrain.labels.aggregate import Labels, aggregate
@@ -61,6 +61,7 @@ def run(settings: BuildSettings, folder: Path) -> Report:
             ],
         ),
         warnings=_stale(settings, source, verdicts)
+        + labels.notes
         + [f"left out: {count:,} x {reason}" for reason, count in meta["dropped"].items() if count]
         + [
             f"no label for head '{name}' in {split}"
@@ -84,11 +85,19 @@ def _stale(settings: BuildSettings, source: Path, verdicts: Path) -> list[str]:
 
 
 def _labels(settings: BuildSettings, source: Path) -> Labels:
-    """Labels from the file that is named, else from the one beside the trajectories, else none."""
-    beside = source.parent / "annotations.jsonl"
+    """Labels from the file that is named, else from the corpus's, else from the one beside the trajectories."""
     if settings.annotations is not None:
-        return aggregate(read(existing(settings.annotations, "annotations", command(settings, "simulate")), ANNOTATION))
-    return aggregate(read(beside, ANNOTATION)) if beside.is_file() else Labels()
+        file = existing(settings.annotations, "annotations", f"{command(settings, 'import_labels')} labels.path=FILE")
+    else:
+        places = (annotation_store(settings), source.parent / "annotations.jsonl")
+        found = [place for place in places if place.is_file()]
+        if not found:
+            return aggregate([], settings.labels)
+        file = found[0]
+    trained: set[str] = set()
+    if settings.labels.method == "dawid_skene" and settings.labels.calibrate:
+        trained = {t.trajectory_id for t in read(source, Trajectory) if home_of(t, settings.splits) == "train"}
+    return aggregate(read(file, ANNOTATION), settings.labels, trained.__contains__)
 
 
 def _optional(path: Path) -> Iterator[Truth]:

@@ -18,6 +18,7 @@ from typing import Any
 
 from rmtrain.config.dataset import SplitSettings
 from rmtrain.config.jobs import BuildSettings, JobSettings, SimulateSettings, TrainSettings, VerifySettings
+from rmtrain.config.labels import AggregationSettings
 from rmtrain.dataset.store import Dataset, load
 from rmtrain.errors import DataError
 from rmtrain.jobs.report import Report
@@ -77,6 +78,7 @@ def _make(settings: TrainSettings, corpus: str, scratch: Path, base: Path) -> No
             job="build",
             trajectories=str(trajectories),
             verdicts=str(verdicts),
+            labels=AggregationSettings(),
             splits=SplitSettings(),
             heads=settings.heads,
             encoder=settings.encoder,

@@ -48,6 +48,11 @@ def trajectories_of(settings: JobSettings, given: str | None, setting: str = "tr
     return max(made, key=lambda place: place.stat().st_mtime_ns)
 
 
+def annotation_store(settings: JobSettings) -> Path:
+    """The file of all annotations of a corpus, wherever they came from."""
+    return corpus_folder(settings) / "annotations" / "annotations.jsonl"
+
+
 def existing(path: str | Path, setting: str, remedy: str) -> Path:
     """`path`, which has to exist.
 

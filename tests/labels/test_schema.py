@@ -22,7 +22,6 @@ def test_all_kinds_in_one_file_read_back_equal(tmp_path):
     ("kind", "change"),
     [
         (STEP, {"value": 3}),
-        (STEP, {"value": None}),
         (STEP, {"value": 1.5}),
         (STEP, {"step_index": -1}),
         (STEP, {"lead_time_s": -1.0}),
@@ -40,5 +39,5 @@ def test_what_is_no_answer_is_refused(kind, change):
 def test_an_unknown_kind_is_named_with_its_line(tmp_path):
     path = tmp_path / "a.jsonl"
     path.write_text('{"kind": "stars"}\n')
-    with pytest.raises(DataError, match=r"a\.jsonl:1: .*'step', 'comparison', 'ranking'"):
+    with pytest.raises(DataError, match=r"a\.jsonl:1: .*'step', 'trajectory', 'comparison', 'ranking'"):
         list(read(path, ANNOTATION))

@@ -1,8 +1,6 @@
 """Tiny backbones, a tokenizer of whole words, and examples whose labels can be read off their words."""
 
-import resource
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from random import Random
 
@@ -130,22 +128,6 @@ def build(bert_folder: Path, encoder: EncoderSettings) -> Callable[..., RewardNe
         return new_model(backbone, encoder, heads or HEADS, schedule or ScheduleSettings())
 
     return new
-
-
-@pytest.fixture
-def full_disk() -> Callable[..., object]:
-    """`with full_disk(size):` no file grows beyond `size` bytes, so writing fails in earnest and in any library."""
-
-    @contextmanager
-    def limited(size: int = 0) -> Iterator[None]:
-        usual = resource.getrlimit(resource.RLIMIT_FSIZE)
-        resource.setrlimit(resource.RLIMIT_FSIZE, (size, usual[1]))
-        try:
-            yield
-        finally:
-            resource.setrlimit(resource.RLIMIT_FSIZE, usual)
-
-    return limited
 
 
 def _example(number: int, random: Random, tasks: int) -> Example:
