@@ -8,8 +8,9 @@ import os
 import re
 import shlex
 import sys
+import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -55,6 +56,7 @@ def main(run: Callable[[JobSettings, Path], None]) -> None:
     os.environ["HYDRA_FULL_ERROR"] = "1"  # Hydra then raises what it would otherwise print before it exits
 
     failures: list[Exception] = []
+    started = time.time_ns()
 
     def task(config: Container) -> None:
         folder = Path(HydraConfig.get().runtime.output_dir)
@@ -64,8 +66,10 @@ def main(run: Callable[[JobSettings, Path], None]) -> None:
         except Exception as error:
             failures.append(error)  # raised below: Hydra would print a line of its own
         finally:
-            if folder.is_dir() and not any(folder.iterdir()):
-                folder.rmdir()  # Hydra makes it before the settings are checked
+            with suppress(OSError):  # a place where things are mounted cannot be removed, and the real error counts
+                is_new = folder.stat().st_ctime_ns >= started  # Hydra makes it before the settings are checked
+                if is_new and not any(folder.iterdir()):
+                    folder.rmdir()
 
     with _in_one_sentence(sys.argv[1:]):
         hydra.main(version_base=VERSION_BASE, config_path=str(conf_folder()), config_name="config")(task)()

@@ -79,7 +79,7 @@ def build(
         DataError: there are no trajectories, a task is in two splits, or a pair joins two tasks.
     """
     shares = _shares(splits)
-    if abs(sum(shares.values()) - 1) > 1e-6 or min(shares.values()) < 0:
+    if not (abs(sum(shares.values()) - 1) <= 1e-6 and min(shares.values()) >= 0):  # so that NaN is refused too
         raise ConfigError(
             f"the shares of splits are {shares} and sum to {sum(shares.values()):g}. "
             "None may be negative, and they must sum to 1."

@@ -12,8 +12,10 @@ from concurrent.futures.process import BrokenProcessPool
 from dataclasses import asdict
 from datetime import UTC, datetime
 from importlib import import_module
-from multiprocessing import get_context
+from multiprocessing import get_context, parent_process
+from multiprocessing.connection import wait
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 from rmtrain.config.dataset import SplitSettings
@@ -22,6 +24,7 @@ from rmtrain.config.labels import AggregationSettings
 from rmtrain.dataset.store import Dataset, load
 from rmtrain.errors import DataError
 from rmtrain.jobs.report import Report
+from rmtrain.trajectories.disk import remove_leftovers
 from rmtrain.trajectories.render import RenderOptions, render_hash
 from rmtrain.trajectories.schema import digest
 from rmtrain.trajectories.store import replace_folder
@@ -56,7 +59,8 @@ def load_embedded(settings: TrainSettings) -> Dataset:
             return load(dataset)
         except DataError:
             print(f"{dataset} does not load: it is made again")
-    scratch = base.parent / f".{corpus}.{uuid.uuid4().hex}.partial"
+    remove_leftovers(base.parent, f".{corpus}.", ".partial")
+    scratch = base.parent / f".{corpus}.{os.getpid()}.{uuid.uuid4().hex}.partial"
     try:
         _make(settings, corpus, scratch, base)
         return _move(scratch, base)
@@ -86,7 +90,7 @@ def _make(settings: TrainSettings, corpus: str, scratch: Path, base: Path) -> No
         ),
     ]
     try:
-        with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as apart:
+        with ProcessPoolExecutor(1, mp_context=get_context("spawn"), initializer=_end_with_parent) as apart:
             for own in jobs:
                 print(apart.submit(_page, own, scratch, base).result())
     except BrokenProcessPool as error:
@@ -94,6 +98,18 @@ def _make(settings: TrainSettings, corpus: str, scratch: Path, base: Path) -> No
             "the embedded corpus was not made: the process that makes it was ended from outside, as happens where "
             "memory is short. Run again, or make a smaller one: world.n_tasks=300"
         ) from error
+
+
+def _end_with_parent() -> None:
+    """Let this process end when the one that started it does, however that ends."""
+    parent = parent_process()
+    assert parent is not None  # it was started by one
+
+    def watch() -> None:
+        wait([parent.sentinel])
+        os._exit(1)
+
+    Thread(target=watch, daemon=True).start()
 
 
 def _page(own: JobSettings, scratch: Path, base: Path) -> str:

@@ -1,5 +1,7 @@
 """job=ingest: a log → ``trajectories.jsonl``, and ``quarantine.jsonl`` with the rows that could not be read."""
 
+import os
+import shutil
 from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
@@ -8,6 +10,7 @@ from rmtrain.config.jobs import IngestSettings
 from rmtrain.jobs.inputs import log_warnings, read_log, refuse_replacing
 from rmtrain.jobs.progress import progress
 from rmtrain.jobs.report import Report, next_command
+from rmtrain.trajectories.disk import remove_leftovers
 from rmtrain.trajectories.importers.base import BadRow, IngestCounts
 from rmtrain.trajectories.schema import Trajectory
 from rmtrain.trajectories.store import read, write
@@ -19,8 +22,15 @@ def run(settings: IngestSettings, folder: Path) -> Report:
     counts, bad = IngestCounts(), list[BadRow]()
     trajectories, quarantine = folder / "trajectories.jsonl", folder / "quarantine.jsonl"
     refuse_replacing(Path(settings.source.path or ""), [trajectories, quarantine])
-    write(trajectories, progress(read_log(settings.source, counts, bad), "ingest", "trajectory"))
-    write(quarantine, bad)
+    scratch = folder / f".ingest.{os.getpid()}.partial"
+    remove_leftovers(folder, ".ingest.", ".partial")
+    try:  # both files are whole before either takes its place
+        write(scratch / trajectories.name, progress(read_log(settings.source, counts, bad), "ingest", "trajectory"))
+        write(scratch / quarantine.name, bad)
+        for made in (quarantine, trajectories):
+            os.replace(scratch / made.name, made)
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
     summary = summarise(read(trajectories, Trajectory))
     return Report(
         job=settings.job,

@@ -9,7 +9,7 @@ from pathlib import Path
 from rmtrain.config.jobs import JobSettings
 from rmtrain.config.source import SourceSettings
 from rmtrain.errors import DataError
-from rmtrain.trajectories.disk import kind_at
+from rmtrain.trajectories.disk import Kind, kind_at
 from rmtrain.trajectories.importers.base import BadRow, IngestCounts
 from rmtrain.trajectories.importers.ingest import ingest
 from rmtrain.trajectories.schema import Trajectory
@@ -53,19 +53,23 @@ def annotation_store(settings: JobSettings) -> Path:
     return corpus_folder(settings) / "annotations" / "annotations.jsonl"
 
 
-def existing(path: str | Path, setting: str, remedy: str) -> Path:
-    """`path`, which has to exist.
+def existing(path: str | Path, setting: str, remedy: str, expected: Kind = "file") -> Path:
+    """`path`, which has to exist and be what is expected.
 
     Args:
         path: file or folder to read.
         setting: the setting that names it.
         remedy: the command that makes it.
+        expected: what it has to be.
 
     Raises:
-        DataError: it does not exist, or the disk does not tell.
+        DataError: it does not exist, is something else, or the disk does not tell.
     """
-    if kind_at(path) is None:
+    kind = kind_at(path)
+    if kind is None:
         raise DataError(f"{setting}={path} does not exist. Make it: {remedy}; or name another: {setting}=PATH")
+    if kind != expected:
+        raise DataError(f"{setting}={path} is a {kind}. Expected a {expected}: {setting}=PATH, or make it: {remedy}")
     return Path(path)
 
 

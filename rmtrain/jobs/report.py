@@ -84,7 +84,7 @@ class Report:
         unfinished = folder / f".report.{uuid.uuid4().hex}.partial"
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            unfinished.write_text(text, encoding="utf-8")
+            unfinished.write_text(text, encoding="utf-8", errors="backslashreplace")
             os.replace(unfinished, path)
         except OSError as error:
             with suppress(OSError):

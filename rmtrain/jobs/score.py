@@ -21,13 +21,14 @@ def run(settings: ScoreSettings, folder: Path) -> Report:
     """Judge every trajectory with every head, a batch in memory at a time."""
     if settings.input is not None and settings.source is not None:
         raise ConfigError("input and source both say what to score. Give input=FILE of trajectories, or source=…")
-    counts, bad, totals = IngestCounts(), list[BadRow](), _Totals()
+    counts, bad = IngestCounts(), list[BadRow]()
     if settings.source is None:
         given = trajectories_of(settings, settings.input, "input")
         trajectories = read(given, Trajectory)
     else:
         given = Path(settings.source.path or "")
         trajectories = read_log(settings.source, counts, bad)
+    totals = _Totals(given)
     rewards, quarantine = _target(settings, folder, given), folder / "quarantine.jsonl"
     model = RewardModel.load(settings.model)
     write(rewards, totals.watch(model.stream(totals.judgeable(progress(trajectories, "score", "trajectory")))))
@@ -101,8 +102,9 @@ def _warnings(totals: "_Totals") -> Iterator[str]:
 
 @dataclass
 class _Totals:
-    """Sums over all trajectories and rewards, kept while they stream past."""
+    """Sums over all trajectories and rewards of the file `given`, kept while they stream past."""
 
+    given: Path
     n: int = 0
     n_steps: int = 0
     n_cut_tokens: int = 0
@@ -118,6 +120,8 @@ class _Totals:
             else:
                 self.n_without_step += 1
                 self.first_without_step = self.first_without_step or trajectory.trajectory_id
+        if not self.n_steps and not self.n_without_step:
+            raise DataError(f"{self.given}: holds no trajectory to score. Name another: input=FILE")
 
     def watch(self, rewards: Iterable[RewardBreakdown]) -> Iterator[RewardBreakdown]:
         for reward in rewards:

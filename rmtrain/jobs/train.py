@@ -114,7 +114,7 @@ def _dataset(settings: TrainSettings) -> Dataset:
             )
         dataset = load_embedded(settings)
     else:
-        dataset = load(existing(settings.dataset.path, "dataset.path", command(settings, "build")))
+        dataset = load(existing(settings.dataset.path, "dataset.path", command(settings, "build"), "folder"))
     folder = dataset.folder
     expected = render_hash(RenderOptions(markers=settings.encoder.markers))
     if dataset.render_hash != expected:

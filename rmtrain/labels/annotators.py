@@ -4,6 +4,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from math import inf, isfinite
 from random import Random
 from typing import Literal
 
@@ -56,6 +57,10 @@ def _logistic(rng: Random) -> float:
     return 0.6 * math.log(u / (1 - u))
 
 
+MOST = {"noise": 1.0, "severity": 0.5, "ranked_share": 1.0, "position_bias": inf, "sharpness": inf}
+"""The most that a setting may be; the least is 0."""
+
+
 def hire(settings: AnnotatorSettings, seed: int) -> list[Person]:
     """The people, deterministic by seed.
 
@@ -67,6 +72,17 @@ def hire(settings: AnnotatorSettings, seed: int) -> list[Person]:
             f"world.annotators.overlap is {settings.overlap} and count {settings.count}. Each item needs `overlap` "
             "distinct people, at least 1: raise count or lower overlap."
         )
+    for name, most in (
+        ("noise", 1.0),
+        ("severity", 0.5),
+        ("ranked_share", 1.0),
+        ("position_bias", inf),
+        ("sharpness", inf),
+    ):
+        value = getattr(settings, name)
+        if not (0 <= value <= most and isfinite(value)):
+            allowed = f"a number from 0 to {most:g}" if isfinite(most) else "a finite number >= 0"
+            raise ConfigError(f"world.annotators.{name} is {value}. Expected {allowed}.")
     rng = Random(f"people/{seed}")
     return [
         Person(

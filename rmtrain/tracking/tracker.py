@@ -8,14 +8,15 @@ import json
 import logging
 import os
 import tempfile
+import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from rmtrain.config.tracking import TrackingSettings
-from rmtrain.errors import ConfigError
+from rmtrain.errors import ConfigError, first_line
 
 SQLITE = "sqlite:///"
 RETRIES = "MLFLOW_HTTP_REQUEST_MAX_RETRIES"
@@ -67,6 +68,7 @@ class Tracker:
         logging.getLogger("mlflow").setLevel(logging.WARNING)
         try:
             with _told_at_once():
+                _make_store(self.uri)
                 self._client = MlflowClient(tracking_uri=self.uri, registry_uri=self.uri)
                 self.experiment_id = self._experiment(settings)
                 run = self._client.create_run(
@@ -75,9 +77,15 @@ class Tracker:
                     tags={**(tags or {}), "mlflow.source.name": "rmtrain"},
                 )
         except (MlflowException, SQLAlchemyError, OSError) as error:
+            is_file = self.uri.startswith(SQLITE)
+            remedy = (
+                "Free some space, mend its rights, or delete the file where it holds nothing"
+                if is_file
+                else ("Start the server")
+            )
             raise ConfigError(
-                f"no MLflow store at {settings.uri} ({str(error).splitlines()[0][:200]}). Start the server, name "
-                "another with tracking.uri=…, or record nothing with tracking=none."
+                f"no MLflow store at {settings.uri} ({first_line(error)[:200]}). {remedy}; or name another with "
+                "tracking.uri=…, or record nothing with tracking=none."
             ) from error
         self.run_id = run.info.run_id
 
@@ -214,6 +222,23 @@ def _told_at_once() -> Iterator[None]:
         yield
     finally:
         del os.environ[RETRIES]
+
+
+def _make_store(uri: str) -> None:
+    """Make an sqlite store that is not there, whole or not at all: MLflow alters its tables one by one."""
+    path = Path(uri.removeprefix(SQLITE))
+    if not uri.startswith(SQLITE) or path.exists():
+        return
+    from mlflow import MlflowClient
+
+    scratch = path.with_name(f".{path.name}.{uuid.uuid4().hex}.partial")
+    try:
+        MlflowClient(tracking_uri=f"{SQLITE}{scratch}").search_experiments(max_results=1)
+        with suppress(FileExistsError):  # another run has been faster
+            os.link(scratch, path)
+    finally:
+        for made in path.parent.glob(f"{scratch.name}*"):
+            made.unlink(missing_ok=True)
 
 
 def absolute(uri: str) -> str:

@@ -2,7 +2,9 @@
 
 import errno
 import os
+import shutil
 import stat
+from contextlib import suppress
 from pathlib import Path
 from typing import Literal
 
@@ -11,6 +13,31 @@ from rmtrain.errors import DataError
 Kind = Literal["file", "folder", "pipe", "socket", "device"]
 
 _SHOWN = 200  # characters of a path in a message
+
+
+def remove_leftovers(folder: Path, start: str, end: str) -> None:
+    """Remove what a process that was killed left half-made: files and folders named ``<start><pid>[.…]<end>``.
+
+    What cannot be removed stays; what belongs to a process that runs is left alone.
+    """
+    with suppress(OSError):
+        for path in list(folder.iterdir()):
+            pid = path.name.removeprefix(start).split(".", 1)[0]
+            if path.name.startswith(start) and path.name.endswith(end) and pid.isdigit() and not _runs(int(pid)):
+                if path.is_dir():
+                    shutil.rmtree(path, ignore_errors=True)
+                else:
+                    path.unlink(missing_ok=True)
+
+
+def _runs(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True
+    return True
 
 
 def kind_at(path: Path | str) -> Kind | None:

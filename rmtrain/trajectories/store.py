@@ -19,6 +19,7 @@ from typing import Any, Protocol, TypeVar, cast, runtime_checkable
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from rmtrain.errors import DataError
+from rmtrain.trajectories.disk import remove_leftovers
 from rmtrain.trajectories.schema import Trajectory
 
 Row = TypeVar("Row")
@@ -52,6 +53,7 @@ def write(path: Path | str, rows: Iterable[BaseModel]) -> int:
     lines = _Lines(path, rows)
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
+        remove_leftovers(target.parent, f".{target.name}.", ".part")
         with ExitStack() as stack:
             raw = file = stack.enter_context(part.open("wb"))
             if target.name.endswith(".gz"):

@@ -127,7 +127,7 @@ def _check(settings: WorldSettings) -> None:
         if getattr(settings, name) < 1:
             raise ConfigError(f"world.{name} is {getattr(settings, name)}. Expected a whole number > 0.")
     shares = {name: getattr(settings, name) for name in ("test_share", "validation_share", "calibration_share")}
-    if min(shares.values()) < 0 or sum(shares.values()) >= 1:
+    if not (min(shares.values()) >= 0 and sum(shares.values()) < 1):  # so that NaN is refused too
         shown = ", ".join(f"world.{name}={share:g}" for name, share in shares.items())
         raise ConfigError(
             f"{shown} leave {1 - sum(shares.values()):g} for training. Expected shares >= 0 below 1 in all."
@@ -140,6 +140,8 @@ def _families(settings: WorldSettings) -> list[str]:
             raise ConfigError(unknown("task family", family, FAMILIES))
     if settings.leave_out and settings.leave_out not in settings.families:
         raise ConfigError(f"world.leave_out is '{settings.leave_out}', which is not among world.families.")
+    if len(set(settings.families)) < len(settings.families):
+        raise ConfigError(f"world.families names a family twice: {', '.join(settings.families)}.")
     if not settings.families or settings.families == [settings.leave_out]:
         raise ConfigError("world.families names no family to train on. Known: " + ", ".join(FAMILIES))
     return settings.families

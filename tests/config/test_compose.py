@@ -295,3 +295,19 @@ def test_a_run_folder_that_cannot_be_made(command, tmp_path):
 def test_show_configuration(command, capsys):
     assert command("job=verify", "--cfg", "job") == []
     assert "trajectories: null" in capsys.readouterr().out
+
+
+def test_the_real_error_counts_where_the_folder_cannot_be_removed(command, monkeypatch):
+    def refused(self):
+        raise OSError(16, "Device or resource busy")
+
+    monkeypatch.setattr(Path, "rmdir", refused)
+    with pytest.raises(ConfigError, match=r"world\.n_tasks=x: expected a whole number"):
+        command("job=simulate", "world.n_tasks=x", "hydra.run.dir=mounted")
+
+
+def test_a_folder_that_was_there_stays(command, tmp_path):
+    (tmp_path / "mine").mkdir()
+    with pytest.raises(ConfigError):
+        command("job=simulate", "world.n_tasks=x", "hydra.run.dir=mine")
+    assert (tmp_path / "mine").is_dir()

@@ -4,7 +4,11 @@ import errno
 import json
 import os
 import shutil
+import subprocess
+import sys
+import time
 from concurrent.futures.process import BrokenProcessPool
+from pathlib import Path
 
 import pytest
 
@@ -148,3 +152,28 @@ def test_a_place_that_may_not_be_written_to_is_a_sentence(alone, made, tmp_path,
 
 def denied_too(*_):
     raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+
+
+def test_the_process_that_makes_the_corpus_ends_with_its_parent(tmp_path: Path) -> None:
+    code = """
+import os, time
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+from rmtrain.jobs.embedded import _end_with_parent
+if __name__ == "__main__":
+    apart = ProcessPoolExecutor(1, mp_context=get_context("spawn"), initializer=_end_with_parent)
+    print(apart.submit(os.getpid).result(), flush=True)
+    os.kill(os.getpid(), 9)
+"""
+    script = tmp_path / "start.py"
+    script.write_text(code)
+    done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, check=False)
+    assert done.returncode == -9, done.stderr
+    worker = int(done.stdout)
+    until = time.monotonic() + 20
+    while time.monotonic() < until and Path(f"/proc/{worker}/stat").exists():
+        if Path(f"/proc/{worker}/stat").read_text().split()[2] == "Z":
+            break
+        time.sleep(0.05)
+    else:
+        assert not Path(f"/proc/{worker}").exists()

@@ -65,11 +65,11 @@ def test_a_raw_log_is_read_and_its_bad_rows_kept(flow, model, tmp_path):
     assert report.warnings[0].startswith("1 of 3 rows could not be read and are in quarantine, the first: log.jsonl:2:")
 
 
-def test_an_empty_file_gives_no_rewards_and_no_mean(flow, model, tmp_path):
+def test_an_empty_file_is_refused(flow, model, tmp_path):
     write(tmp_path / "none.jsonl", [])
-    report = flow.run("score", model, f"input={tmp_path}/none.jsonl", folder=tmp_path / "out")
-    assert report.counts["trajectories"] == 0
-    assert report.figures["mean"] == {}
+    with pytest.raises(DataError, match=r"none\.jsonl: holds no trajectory to score\. Name another: input=FILE"):
+        flow.run("score", model, f"input={tmp_path}/none.jsonl", folder=tmp_path / "out")
+    assert not (tmp_path / "out" / "rewards.jsonl").exists()
 
 
 def test_a_failure_leaves_the_earlier_rewards(flow, model, tmp_path):

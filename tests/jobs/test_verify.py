@@ -73,7 +73,9 @@ def test_a_pipe_is_refused_before_anything_is_read_or_replaced(corpus):
     run(compose(["job=verify"]), folder)
     before = (folder / "verdicts.jsonl").read_bytes()
     os.mkfifo(corpus / "pipe")
-    with pytest.raises(DataError, match=r"^pipe: is a pipe, but trajectories are read twice to be judged\. Save them"):
+    with pytest.raises(
+        DataError, match=r"^trajectories=pipe is a pipe\. Expected a file: trajectories=PATH, or make it"
+    ):
         run(compose(["job=verify", "trajectories=pipe"]), folder)
     assert (folder / "verdicts.jsonl").read_bytes() == before
 

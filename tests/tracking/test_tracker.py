@@ -187,3 +187,46 @@ def test_a_new_store_is_made_in_silence(tmp_path):
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert (tmp_path / "new.db").is_file()
     assert done.stdout + done.stderr == ""
+
+
+def test_a_store_is_made_whole_or_not_at_all(tmp_path, monkeypatch):
+    """MLflow alters its tables one by one: what a killed process left could never be opened again."""
+    settings = TrackingSettings(uri=f"sqlite:///{tmp_path}/m.db", artifacts=str(tmp_path / "files"))
+    code = f"""
+import os, threading, time
+from pathlib import Path
+def end():
+    while not sum(path.stat().st_size for path in Path({str(tmp_path)!r}).glob("*m.db*")) > 200_000:
+        time.sleep(0.005)
+    os._exit(9)
+threading.Thread(target=end, daemon=True).start()
+from rmtrain.config.tracking import TrackingSettings
+from rmtrain.tracking.tracker import Tracker
+Tracker(TrackingSettings(uri={settings.uri!r}), "killed")
+"""
+    killed = subprocess.run([sys.executable, "-c", code], check=False, capture_output=True, text=True)
+    assert killed.returncode == 9, killed.stderr
+    assert not (tmp_path / "m.db").exists()
+    tracker = Tracker(settings, "later")
+    tracker.close(is_done=True)
+    assert tracker.problem is None
+
+
+def test_of_two_runs_that_begin_at_once_both_are_recorded(tmp_path):
+    code = f"""
+from rmtrain.config.tracking import TrackingSettings
+from rmtrain.tracking.tracker import Tracker
+Tracker(TrackingSettings(uri="sqlite:///{tmp_path}/m.db", artifacts={str(tmp_path / "files")!r}), "one").close(True)
+"""
+    started = [subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.PIPE, text=True) for _ in range(2)]
+    errors = [process.communicate(timeout=120)[1] for process in started]
+    assert [process.returncode for process in started] == [0, 0], errors
+    tracker = Tracker(TrackingSettings(uri=f"sqlite:///{tmp_path}/m.db"), "third")
+    assert len(client(tracker).search_runs([tracker.experiment_id])) == 3
+    assert [path.name for path in tmp_path.glob(".*")] == []
+
+
+def test_a_store_that_cannot_be_opened_says_what_to_do_with_the_file(tmp_path):
+    (tmp_path / "m.db").write_text("no database")
+    with pytest.raises(ConfigError, match=r"no MLflow store at sqlite.* or delete the file where it holds nothing; or"):
+        Tracker(TrackingSettings(uri=f"sqlite:///{tmp_path}/m.db"), "x")

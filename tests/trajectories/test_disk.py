@@ -3,12 +3,14 @@
 import errno
 import os
 import socket
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from rmtrain.errors import DataError
-from rmtrain.trajectories.disk import kind_at
+from rmtrain.trajectories.disk import kind_at, remove_leftovers
 
 
 def test_each_kind_is_told_and_links_are_followed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
@@ -44,3 +46,16 @@ def test_a_closed_folder_is_a_sentence(tmp_path: Path, monkeypatch: pytest.Monke
     monkeypatch.setattr(os, "stat", closed)
     with pytest.raises(DataError, match=r"closed/a: cannot be looked at \(Permission denied\)\. .* or open this one$"):
         kind_at(tmp_path / "closed/a")
+
+
+def test_what_a_killed_process_left_is_removed_and_nothing_else(tmp_path: Path):
+    with subprocess.Popen([sys.executable, "-c", ""]) as ended:
+        pass
+    kept = [f".a.{os.getpid()}.part", f".a.{os.getppid()}.x.part", ".a.mine.part", f".b.{ended.pid}.part", "a.part"]
+    for name in [*kept, f".a.{ended.pid}.part", f".a.{ended.pid}.x.part"]:
+        (tmp_path / name).write_text("x")
+    (tmp_path / f".a.{ended.pid}.y.part").mkdir()
+    (tmp_path / f".a.{ended.pid}.y.part" / "file").write_text("x")
+    remove_leftovers(tmp_path, ".a.", ".part")
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(kept)
+    remove_leftovers(tmp_path / "absent", ".a.", ".part")

@@ -12,6 +12,7 @@ from rmtrain.labels.importers.base import LabelImporter, Place
 from rmtrain.labels.schema import Annotation
 from rmtrain.trajectories.disk import kind_at
 from rmtrain.trajectories.importers.base import BadRow, Raw
+from rmtrain.trajectories.importers.ingest import shown_name
 from rmtrain.trajectories.importers.rows import SUFFIXES, has_suffix, read_rows
 from rmtrain.trajectories.schema import Trajectory
 
@@ -59,7 +60,7 @@ def import_labels(
         DataError: while iterating: the path is absent or unreadable, `on_bad_row` is ``stop`` and a row is bad, or
             there was no label in the end.
     """
-    if settings.path is None:
+    if not settings.path:
         raise ConfigError("labels.path is not set. Set it to a file of labels or a folder of them: labels.path=…")
     if settings.on_bad_row not in ("skip", "stop"):
         raise ConfigError(f"labels.on_bad_row: {unknown('choice', settings.on_bad_row, ('skip', 'stop'))}")
@@ -79,7 +80,7 @@ def _import(
     files = {path: importer for path in _files(root) if (importer := _importer(path, root, importers, counts))}
     places = _places(files, trajectories)
     for path, importer in files.items():
-        for raw in read_rows(path, _name(path, root)):
+        for raw in read_rows(path, shown_name(path, root)):
             counts.rows += 1
             try:
                 if raw.error is not None:
@@ -120,18 +121,14 @@ def _files(root: Path) -> list[Path]:
     return [root]
 
 
-def _name(path: Path, root: Path) -> str:
-    return path.name if path == root else path.relative_to(root).as_posix()
-
-
 def _importer(path: Path, root: Path, importers: list[LabelImporter], counts: LabelCounts) -> LabelImporter | None:
     """The importer that knows a row of the file; None, noted in `counts`, where none does."""
     for raw in read_rows(path, path.name):
         for importer in importers if raw.error is None else ():
             if (signs := importer.signs(raw.payload)) is not None:
-                counts.files[_name(path, root)] = f"{importer.name}, by {signs}"
+                counts.files[shown_name(path, root)] = f"{importer.name}, by {signs}"
                 return importer
-    counts.skipped.append(_name(path, root))
+    counts.skipped.append(shown_name(path, root))
     return None
 
 

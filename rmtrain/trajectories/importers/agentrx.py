@@ -14,6 +14,8 @@ class AgentRx(TauBench):
     name = "agentrx"
     file_names_policy = False
 
+    expected = "an object with 'task_id' and 'traj', whose messages have an 'index'"
+
     def signs(self, payload: Any) -> str | None:
         if super().signs(payload) is None or not isinstance(payload["traj"], list):
             return None

@@ -45,7 +45,8 @@ class Converted:
 
     Attributes:
         trajectory: the result.
-        placed: number of messages by where they went; their sum is the number of messages in the row.
+        placed: number of messages by where they went; their sum is the number of messages in the row,
+            a system prompt that stands beside them included.
     """
 
     trajectory: Trajectory

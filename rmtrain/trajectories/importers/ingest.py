@@ -5,6 +5,7 @@ folder that holds something else is named in the counts.
 """
 
 import os
+import sys
 from collections.abc import Callable, Iterator
 from itertools import chain, islice
 from pathlib import Path
@@ -73,7 +74,7 @@ def ingest(settings: SourceSettings, counts: IngestCounts | None = None) -> Iter
         DataError: while iterating: the path is absent or unreadable, `on_bad_row` is ``stop`` and a row is bad,
             or there was no trajectory in the end.
     """
-    if settings.path is None:
+    if not settings.path:
         raise ConfigError("source.path is not set. Set it to a log file or a folder of them: source.path=…")
     if settings.on_bad_row not in ("skip", "stop"):
         raise ConfigError(f"source.on_bad_row: {unknown('choice', settings.on_bad_row, ('skip', 'stop'))}")
@@ -90,7 +91,9 @@ def _ingest(
     tools = _tools(settings.tools)
     seen: dict[str, int] = {}
     first_bad: BadRow | None = None
-    for result in islice(_results(root, importer, settings, counts), settings.max_rows):
+    for result in islice(
+        _results(root, importer, settings, counts), min(settings.max_rows or sys.maxsize, sys.maxsize)
+    ):
         counts.rows += 1
         if isinstance(result, BadRow):
             counts.bad_rows += 1
@@ -135,12 +138,12 @@ def _results(
         if kind != "file":
             raise DataError(f"{root}: is a {kind}, which may never end. Save what it gives to a file and read that")
         counts.files += 1
-        for raw in importer.read(root, root.name):
-            counts.formats[root.name] = _format(importer)
+        for raw in importer.read(root, shown_name(root, root)):
+            counts.formats[raw.file] = _format(importer)
             yield _convert(raw, importer, settings.quarantine_chars)
         return
     for path in _files(root, counts):
-        rows = _rows(path, path.relative_to(root).as_posix(), importer, settings.quarantine_chars)
+        rows = _rows(path, shown_name(path, root), importer, settings.quarantine_chars)
         if isinstance(rows, SkippedFile):
             counts.skipped.append(rows)
             continue
@@ -148,6 +151,12 @@ def _results(
         for raw in rows:
             counts.formats[raw.file] = _format(importer)
             yield _convert(raw, importer, settings.quarantine_chars)
+
+
+def shown_name(path: Path, root: Path) -> str:
+    """How rows name their file: its path below the source's folder, with what is no UTF-8 written out."""
+    name = path.name if path == root else path.relative_to(root).as_posix()
+    return name.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def _format(importer: Importer) -> str:
@@ -215,7 +224,7 @@ def _files(root: Path, counts: IngestCounts) -> Iterator[Path]:
         raise DataError(f"{error.filename}: cannot be listed ({error.strerror})") from error
 
     def skip(path: Path, reason: str) -> None:
-        counts.skipped.append(SkippedFile(path.relative_to(root).as_posix(), reason))
+        counts.skipped.append(SkippedFile(shown_name(path, root), reason))
 
     found: list[Path] = []
     for folder, folders, names in os.walk(root, onerror=fail):

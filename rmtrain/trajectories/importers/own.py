@@ -41,9 +41,10 @@ class Own:
             raise DataError(what_is_wrong(error)) from None
         steps = trajectory.steps
         placed: dict[Place, int] = {
-            "task": 1,
+            "task": 1 + bool(trajectory.task.context),
             "step": len(steps),
             "context": sum(len(step.context) for step in steps),
             "observation": sum(len(step.observations) for step in steps),
+            "extra": len(trajectory.extra.get("trailing_messages", ())),
         }
         return Converted(trajectory, placed)

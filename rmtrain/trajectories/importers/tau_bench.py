@@ -4,7 +4,6 @@ The task is named ``<domain>-<id>``, since ids repeat across domains. Its query 
 first; the instruction the user was given is kept under `extra` only, because the agent never saw it.
 """
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -26,6 +25,7 @@ class TauBench:
 
     name = "tau_bench"
     file_names_policy = True
+    expected = "an object with 'task_id' and 'traj'"
 
     def __init__(self) -> None:
         self.schemas: dict[str, tuple[Tool, ...]] = {}
@@ -47,13 +47,15 @@ class TauBench:
     def convert(self, raw: Raw) -> Converted:
         row = raw.payload
         if self.signs(row) is None:
-            raise DataError("it is not a run of tau-bench: an object with 'task_id' and 'traj'")
+            raise DataError(f"it is not a run of {self.name}: {self.expected}")
         number, reward, trial, messages = (row.get(key) for key in ("task_id", "reward", "trial", "traj"))
         if not isinstance(messages, list):
             raise DataError("its 'traj' is no list of messages")
         if not isinstance(number, int) or isinstance(number, bool):
             raise DataError(f"its task_id is {number!r}. Expected a whole number")
-        if reward is not None and (not isinstance(reward, (int, float)) or isinstance(reward, bool)):
+        if reward is not None and (
+            not isinstance(reward, (int, float)) or isinstance(reward, bool) or abs(reward) > 1e308
+        ):
             raise DataError(f"its reward is {reward!r}. Expected a number")
         if trial is not None and (not isinstance(trial, int) or isinstance(trial, bool)):
             raise DataError(f"its trial is {trial!r}. Expected a whole number")
@@ -111,7 +113,7 @@ def _schemas(folder: Path) -> dict[str, tuple[Tool, ...]]:
         try:
             if (kind := kind_at(path)) != "file":
                 raise DataError(f"it is a {kind}" if kind else "it is a link to nothing")
-            found[path.name.removesuffix(_SUFFIX)] = read_tools(json.loads(path.read_text("utf-8")))[0]
+            found[path.name.removesuffix(_SUFFIX)] = read_tools(path.read_text("utf-8"))[0]
         except (OSError, ValueError, RecursionError, DataError) as error:
             raise DataError(f"{path}: not a list of tool schemas ({error}). Mend it or move it away") from error
     return found

@@ -352,3 +352,29 @@ def test_nothing_that_a_row_says_is_lost(tmp_path: Path):
     kept = json.dumps(made.model_dump(), ensure_ascii=False)
     assert len(marks) > 30
     assert [mark for mark in marks if mark not in kept] == []
+
+
+def test_names_that_are_no_utf8_are_written_out(tmp_path: Path):
+    lines(tmp_path / "good.jsonl", ROW)
+    for name in (b"odd\xff.jsonl", b"note\xff.txt"):
+        (tmp_path / os.fsdecode(name)).write_bytes((tmp_path / "good.jsonl").read_bytes())
+    good, _, counts = run(tmp_path)
+    assert [row.source.file for row in good] == ["good.jsonl", "odd\\udcff.jsonl"]
+    assert [skip.file for skip in counts.skipped] == ["note\\udcff.txt"]
+    write(tmp_path / "out.jsonl.x", good)
+
+
+def test_a_limit_beyond_all_rows_is_no_limit(tmp_path: Path):
+    good, _, _ = run(lines(tmp_path / "a.jsonl", ROW, ROW), max_rows=10**30)
+    assert len(good) == 2
+
+
+def test_tools_are_given_to_those_that_bring_none(tmp_path: Path):
+    without = {key: value for key, value in ROW.items() if key != "tools"}
+    (tmp_path / "tools").mkdir()
+    schemas = lines(tmp_path / "tools" / "t.json", [{"name": "other", "parameters": {"type": "object"}}])
+    good, _, _ = run(lines(tmp_path / "a.jsonl", ROW, without), tools=str(schemas))
+    assert [[tool.name for tool in row.task.tools] for row in good] == [["f"], ["other"]]
+    for name, why in (("absent.json", "there is no such file"), ("tools", "it is a folder"), ("a.jsonl", "tools")):
+        with pytest.raises(DataError, match=rf"source\.tools=.*{name}: no list of tool schemas \(.*{why}"):
+            run(tmp_path / "a.jsonl", tools=str(tmp_path / name))

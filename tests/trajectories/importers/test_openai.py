@@ -176,7 +176,7 @@ def test_an_unknown_field_of_ours():
     ("payload", "yes"),
     [
         (MESSAGES, True),
-        ([], True),
+        ([], False),
         ({"messages": MESSAGES}, True),
         ({"request": {"messages": MESSAGES}}, True),
         ({"messages": []}, True),

@@ -79,7 +79,7 @@ def test_what_is_no_run(change: dict[str, Any], message: str):
 
 
 def test_another_object_is_no_run():
-    with pytest.raises(DataError, match="not a run of tau-bench: an object with 'task_id' and 'traj'"):
+    with pytest.raises(DataError, match="not a run of tau_bench: an object with 'task_id' and 'traj'"):
         TauBench().convert(Raw("a", 1, 1, "", payload={"messages": []}))
 
 
