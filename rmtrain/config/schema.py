@@ -153,8 +153,9 @@ def docs(section: type) -> dict[str, str]:
     """What each setting of a section means: the docstring under its field, by name."""
     found: dict[str, str] = {}
     for owner in reversed(section.__mro__[:-1]):
-        body = ast.parse(textwrap.dedent(inspect.getsource(owner))).body[0].body  # type: ignore[attr-defined]
-        for field, after in zip(body, [*body[1:], None], strict=True):
+        source = ast.parse(textwrap.dedent(inspect.getsource(owner))).body[0]
+        assert isinstance(source, ast.ClassDef)  # a section is a dataclass
+        for field, after in zip(source.body, [*source.body[1:], None], strict=True):
             if not (isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name)):
                 continue
             match after:

@@ -4,7 +4,6 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from math import inf, isfinite
 from random import Random
 from typing import Literal
 
@@ -57,7 +56,7 @@ def _logistic(rng: Random) -> float:
     return 0.6 * math.log(u / (1 - u))
 
 
-MOST = {"noise": 1.0, "severity": 0.5, "ranked_share": 1.0, "position_bias": inf, "sharpness": inf}
+MOST = {"noise": 1.0, "severity": 0.5, "ranked_share": 1.0, "position_bias": math.inf, "sharpness": math.inf}
 """The most that a setting may be; the least is 0."""
 
 
@@ -72,16 +71,10 @@ def hire(settings: AnnotatorSettings, seed: int) -> list[Person]:
             f"world.annotators.overlap is {settings.overlap} and count {settings.count}. Each item needs `overlap` "
             "distinct people, at least 1: raise count or lower overlap."
         )
-    for name, most in (
-        ("noise", 1.0),
-        ("severity", 0.5),
-        ("ranked_share", 1.0),
-        ("position_bias", inf),
-        ("sharpness", inf),
-    ):
+    for name, most in MOST.items():
         value = getattr(settings, name)
-        if not (0 <= value <= most and isfinite(value)):
-            allowed = f"a number from 0 to {most:g}" if isfinite(most) else "a finite number >= 0"
+        if not (0 <= value <= most and math.isfinite(value)):
+            allowed = f"a number from 0 to {most:g}" if math.isfinite(most) else "a finite number >= 0"
             raise ConfigError(f"world.annotators.{name} is {value}. Expected {allowed}.")
     rng = Random(f"people/{seed}")
     return [

@@ -2,8 +2,9 @@
 
 Expectation and maximisation alternate: how probable each class of each item is, given how each annotator errs; how
 each annotator errs, given those probabilities. It takes annotators to err independently of each other. Where they
-do not, as models that learned from the same text, the classes are still better than a majority's and the
-probabilities far too sure, so they are calibrated before anything learns from them (`rmtrain.labels.temperature`).
+do not, as models that learned from the same text, the probabilities are far too sure and the classes may be worse
+than a majority's, so both are measured against gold answers and the probabilities calibrated before anything learns
+from them (`rmtrain.labels.temperature`).
 """
 
 from dataclasses import dataclass

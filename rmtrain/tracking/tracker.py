@@ -10,7 +10,7 @@ import os
 import tempfile
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -234,11 +234,16 @@ def _make_store(uri: str) -> None:
     scratch = path.with_name(f".{path.name}.{uuid.uuid4().hex}.partial")
     try:
         MlflowClient(tracking_uri=f"{SQLITE}{scratch}").search_experiments(max_results=1)
-        with suppress(FileExistsError):  # another run has been faster
+        try:
             os.link(scratch, path)
+        except FileExistsError:  # another run has been faster
+            pass
+        except OSError:  # a file system without hard links
+            os.rename(scratch, path)
     finally:
-        for made in path.parent.glob(f"{scratch.name}*"):
-            made.unlink(missing_ok=True)
+        for made in path.parent.iterdir():
+            if made.name.startswith(scratch.name):
+                made.unlink(missing_ok=True)
 
 
 def absolute(uri: str) -> str:

@@ -311,3 +311,8 @@ def test_a_folder_that_was_there_stays(command, tmp_path):
     with pytest.raises(ConfigError):
         command("job=simulate", "world.n_tasks=x", "hydra.run.dir=mine")
     assert (tmp_path / "mine").is_dir()
+
+
+def test_two_sweeps_in_one_second_stay_apart(command):
+    folders = [command("--multirun", "job=verify", "corpus=a,b")[0][1].parent for _ in range(2)]
+    assert folders[0] != folders[1]

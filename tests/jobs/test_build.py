@@ -104,6 +104,13 @@ def test_verdicts_on_other_trajectories_are_refused(flow, verified, tmp_path):
     ("override", "error", "message"),
     [
         ("verdicts=/none.jsonl", DataError, r"verdicts=/none\.jsonl does not exist\. Make it: .*job=verify"),
+        (
+            "verdicts=/dev/zero",
+            DataError,
+            r"verdicts=/dev/zero is a device\. Expected a file: verdicts=PATH",
+        ),
+        ("annotations=/dev", DataError, r"annotations=/dev is a folder\. Expected a file"),
+        ("splits.train=nan", ConfigError, r"the shares of splits are .*nan.* must sum to 1"),
         ("annotations=/none.jsonl", DataError, r"annotations=/none\.jsonl does not exist"),
         ("trajectories=/none.jsonl", DataError, r"trajectories=/none\.jsonl does not exist"),
         ("splits.train=0.9", ConfigError, r"sum to 1\.3\. None may be negative"),

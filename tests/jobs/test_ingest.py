@@ -83,3 +83,16 @@ def test_a_log_without_a_trajectory_leaves_what_was_there(log, tmp_path):
     with pytest.raises(DataError, match=r"holds no trajectory of format 'openai'"):
         run(compose(["job=ingest", f"source.path={log}"]), folder)
     assert (folder / "trajectories.jsonl").read_bytes() == before
+
+
+def test_a_full_disk_replaces_neither_file(log, tmp_path, full_disk):
+    folder = tmp_path / "runs/main/ingest"
+    run(compose(["job=ingest", f"source.path={log}"]), folder)
+    names = ("trajectories.jsonl", "quarantine.jsonl")
+    before = [(folder / name).read_bytes() for name in names]
+    row = json.dumps(GOOD)
+    (tmp_path / "other.jsonl").write_text("\n".join([row, *["{" + "x" * 300] * 40]))
+    with full_disk(6000), pytest.raises(DataError, match=r"quarantine\.jsonl: cannot be written"):
+        run(compose(["job=ingest", f"source.path={tmp_path / 'other.jsonl'}"]), folder)
+    assert [(folder / name).read_bytes() for name in names] == before
+    assert not list(folder.glob(".*"))

@@ -1,5 +1,6 @@
 """Simulated people: distinct per item, deterministic, each with a severity and bias that show in the mean."""
 
+import math
 from collections import defaultdict
 from random import Random
 
@@ -134,3 +135,12 @@ def test_fewer_people_than_asked_for_are_refused(count, overlap):
         match=rf"world\.annotators\.overlap is {overlap} and count {count}\. .*raise count or lower overlap",
     ):
         hire(AnnotatorSettings(count=count, overlap=overlap), 0)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("noise", 9.0), ("noise", -1.0), ("ranked_share", 2.0), ("sharpness", math.inf), ("severity", math.nan)],
+)
+def test_what_no_person_can_be_is_refused(name, value):
+    with pytest.raises(ConfigError, match=rf"world\.annotators\.{name} is {value}\. Expected a "):
+        hire(AnnotatorSettings(**{name: value}), 0)

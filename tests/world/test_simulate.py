@@ -118,6 +118,8 @@ def test_a_family_left_out_is_in_test_only():
     ("settings", "message"),
     [
         ({"families": ["lokup"]}, r"unknown task family 'lokup'\. Known: .* Did you mean 'lookup'\?"),
+        ({"families": ["lookup", "lookup"]}, r"world\.families names a family twice: lookup, lookup"),
+        ({"test_share": float("nan")}, r"world\.test_share=nan"),
         ({"leave_out": "promises"}, r"unknown task family 'promises'.*Did you mean 'promise'\?"),
         (
             {"families": ["lookup"], "leave_out": "promise"},

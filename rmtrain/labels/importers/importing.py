@@ -11,11 +11,13 @@ from rmtrain.labels.importers.agentrx import AgentRxLabels
 from rmtrain.labels.importers.base import LabelImporter, Place
 from rmtrain.labels.schema import Annotation
 from rmtrain.trajectories.disk import kind_at
-from rmtrain.trajectories.importers.base import BadRow, Raw
+from rmtrain.trajectories.importers.base import BadRow, quarantined
 from rmtrain.trajectories.importers.ingest import shown_name
 from rmtrain.trajectories.importers.rows import SUFFIXES, has_suffix, read_rows
 from rmtrain.trajectories.schema import Trajectory
 
+QUARANTINE_CHARS = 2000
+"""Most characters of a bad row that are kept."""
 IMPORTERS: dict[str, LabelImporter] = {
     importer.name: importer for importer in (AgentProcessBenchLabels(), AgentRxLabels())
 }
@@ -92,7 +94,7 @@ def _import(
                 found = list(importer.annotations(raw.payload, place))
             except DataError as error:
                 counts.bad_rows += 1
-                bad = _bad(raw, str(error))
+                bad = quarantined(raw, str(error), QUARANTINE_CHARS)
                 if settings.on_bad_row == "stop":
                     raise DataError(f"{bad}. To quarantine such rows instead: labels.on_bad_row=skip") from None
                 yield bad
@@ -163,8 +165,3 @@ def _alone(files: dict[Path, LabelImporter]) -> dict[tuple[str, str], Place]:
         key: Place(key[1], {message: index for index, message in enumerate(sorted(messages))})
         for key, messages in seen.items()
     }
-
-
-def _bad(raw: Raw, reason: str) -> BadRow:
-    printable = raw.text[:2000].encode("utf-8", "backslashreplace").decode("utf-8")
-    return BadRow(file=raw.file, line=raw.line, row=raw.row, reason=reason, raw=printable)

@@ -8,9 +8,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from rmtrain.config.source import SourceSettings
 from rmtrain.errors import DataError
-from rmtrain.trajectories.importers.base import Converted, Raw, refuse_fields
+from rmtrain.trajectories.importers.base import Converted, Raw
 from rmtrain.trajectories.importers.chat import read_chat
 from rmtrain.trajectories.importers.functions import read_tools
 from rmtrain.trajectories.importers.rows import read_rows
@@ -24,11 +23,6 @@ class AgentProcessBench:
     """Importer of the benchmark's files of trajectories."""
 
     name = "agentprocessbench"
-
-    @classmethod
-    def from_settings(cls, settings: SourceSettings) -> "AgentProcessBench":
-        refuse_fields(settings, cls.name)
-        return cls()
 
     def read(self, path: Path, file: str) -> Iterator[Raw]:
         return read_rows(path, file)

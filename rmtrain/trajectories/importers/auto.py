@@ -6,6 +6,7 @@ from typing import Any
 
 from rmtrain.errors import DataError
 from rmtrain.trajectories.importers.base import Converted, Importer, Raw
+from rmtrain.trajectories.importers.openai import is_message
 from rmtrain.trajectories.importers.rows import read_rows
 from rmtrain.trajectories.importers.strict_json import kind_of
 
@@ -30,14 +31,16 @@ class Auto:
 
     def read(self, path: Path, file: str) -> Iterator[Raw]:
         self.chosen, self.why = None, ""
-        for raw in read_rows(path, file, is_message=_is_message):
-            if raw.error is None and self._chooses(raw.payload):
-                break
-        reader = read_rows(path, file, is_message=_is_message) if self.chosen is None else self.chosen.read(path, file)
-        yield from reader
+        for raw in read_rows(path, file, is_message=is_message):
+            if raw.error is None and (known := self._known(raw.payload)):
+                self.chosen, self.why = known
+                yield from self.chosen.read(path, file)
+                return
+        yield from read_rows(path, file, is_message=is_message)
 
     def signs(self, payload: Any) -> str | None:
-        return next((signs for importer in self.importers if (signs := importer.signs(payload)) is not None), None)
+        known = self._known(payload)
+        return None if known is None else known[1]
 
     def convert(self, raw: Raw) -> Converted:
         if self.chosen is not None:
@@ -50,14 +53,9 @@ class Auto:
             "field: source=openai source.fields.messages=NAME"
         )
 
-    def _chooses(self, payload: Any) -> bool:
+    def _known(self, payload: Any) -> tuple[Importer, str] | None:
+        """The first importer that knows a row, and by what."""
         for importer in self.importers:
-            signs = importer.signs(payload)
-            if signs is not None:
-                self.chosen, self.why = importer, signs
-                return True
-        return False
-
-
-def _is_message(value: Any) -> bool:
-    return isinstance(value, dict) and "role" in value
+            if (signs := importer.signs(payload)) is not None:
+                return importer, signs
+        return None

@@ -6,12 +6,10 @@ quarantine and the rest of the file is read. To add a format, write an `Importer
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, Protocol, runtime_checkable
 
-from rmtrain.config.source import SourceSettings
-from rmtrain.errors import ConfigError
 from rmtrain.trajectories.schema import Record, Trajectory
 
 Place = Literal["task", "step", "context", "observation", "extra"]
@@ -67,6 +65,12 @@ class BadRow(Record):
         return where + self.reason
 
 
+def quarantined(raw: Raw, reason: str, n_chars: int) -> BadRow:
+    """A row that cannot be used, with at most `n_chars` characters of its text; what is no UTF-8 is written out."""
+    reason, text = (said.encode("utf-8", "backslashreplace").decode("utf-8") for said in (reason, raw.text[:n_chars]))
+    return BadRow(file=raw.file, line=raw.line, row=raw.row, reason=reason, raw=text)
+
+
 @dataclass(frozen=True)
 class SkippedFile:
     """A file of the folder that was not read, and why."""
@@ -99,16 +103,6 @@ class IngestCounts:
     bad_rows: int = 0
     messages: dict[Place, int] = field(default_factory=lambda: dict.fromkeys(PLACES, 0))
     skipped: list[SkippedFile] = field(default_factory=list)
-
-
-def refuse_fields(settings: SourceSettings, name: str) -> None:
-    """Refuse `source.fields` for a format whose fields are fixed.
-
-    Raises:
-        ConfigError: one is set.
-    """
-    if any(given is not None for given in asdict(settings.fields).values()):
-        raise ConfigError(f"source.fields is for chat logs (openai, anthropic); {name} has fixed fields. Remove it")
 
 
 @runtime_checkable

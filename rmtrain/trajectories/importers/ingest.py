@@ -7,6 +7,8 @@ folder that holds something else is named in the counts.
 import os
 import sys
 from collections.abc import Callable, Iterator
+from dataclasses import asdict
+from functools import partial
 from itertools import chain, islice
 from pathlib import Path
 
@@ -24,7 +26,7 @@ from rmtrain.trajectories.importers.base import (
     IngestCounts,
     Raw,
     SkippedFile,
-    refuse_fields,
+    quarantined,
 )
 from rmtrain.trajectories.importers.functions import read_tools
 from rmtrain.trajectories.importers.openai import OpenAIChat
@@ -33,11 +35,27 @@ from rmtrain.trajectories.importers.rows import SUFFIXES, has_suffix
 from rmtrain.trajectories.importers.tau_bench import TauBench
 from rmtrain.trajectories.schema import Tool, Trajectory, digest
 
+
+def _refuse_fields(settings: SourceSettings, name: str) -> None:
+    """Refuse `source.fields` for a format whose fields are fixed.
+
+    Raises:
+        ConfigError: one is set.
+    """
+    if any(given is not None for given in asdict(settings.fields).values()):
+        raise ConfigError(f"source.fields is for chat logs (openai, anthropic); {name} has fixed fields. Remove it")
+
+
+def _fixed(kind: type[Own | AgentProcessBench | TauBench], settings: SourceSettings) -> Importer:
+    _refuse_fields(settings, kind.name)
+    return kind()
+
+
 IMPORTERS: dict[str, Callable[[SourceSettings], Importer]] = {
-    Own.name: Own.from_settings,
-    AgentProcessBench.name: AgentProcessBench.from_settings,
-    AgentRx.name: AgentRx.from_settings,
-    TauBench.name: TauBench.from_settings,
+    Own.name: partial(_fixed, Own),
+    AgentProcessBench.name: partial(_fixed, AgentProcessBench),
+    AgentRx.name: partial(_fixed, AgentRx),
+    TauBench.name: partial(_fixed, TauBench),
     AnthropicMessages.name: AnthropicMessages.from_settings,
     OpenAIChat.name: OpenAIChat.from_settings,
 }
@@ -51,7 +69,7 @@ def make_importer(settings: SourceSettings) -> Importer:
         ConfigError: there is none of that name, or it refuses the settings.
     """
     if settings.format == Auto.name:
-        refuse_fields(settings, Auto.name)
+        _refuse_fields(settings, Auto.name)
         return Auto([make(settings) for make in IMPORTERS.values()])
     if settings.format not in IMPORTERS:
         raise ConfigError(f"source.format: {unknown('source format', settings.format, [Auto.name, *IMPORTERS])}")
@@ -91,9 +109,8 @@ def _ingest(
     tools = _tools(settings.tools)
     seen: dict[str, int] = {}
     first_bad: BadRow | None = None
-    for result in islice(
-        _results(root, importer, settings, counts), min(settings.max_rows or sys.maxsize, sys.maxsize)
-    ):
+    limit = min(settings.max_rows or sys.maxsize, sys.maxsize)
+    for result in islice(_results(root, importer, settings, counts), limit):
         counts.rows += 1
         if isinstance(result, BadRow):
             counts.bad_rows += 1
@@ -211,10 +228,7 @@ def _convert(raw: Raw, importer: Importer, quarantine_chars: int) -> BadRow | Co
             reason = str(error)
         except Exception as error:  # one row must not end the import; its reason says what broke
             reason = f"the importer '{importer.name}' failed on it ({type(error).__name__}: {error})"
-    cut = raw.text[:quarantine_chars]
-    printable = cut.encode("utf-8", "backslashreplace").decode("utf-8")
-    reason = reason.encode("utf-8", "backslashreplace").decode("utf-8")
-    return BadRow(file=raw.file, line=raw.line, row=raw.row, reason=reason, raw=printable)
+    return quarantined(raw, reason, quarantine_chars)
 
 
 def _files(root: Path, counts: IngestCounts) -> Iterator[Path]:

@@ -117,7 +117,7 @@ class OpenAIChat:
         return cls({ours: name for ours, name in asdict(settings.fields).items() if name is not None})
 
     def read(self, path: Path, file: str) -> Iterator[Raw]:
-        return read_rows(path, file, is_message=_is_message)
+        return read_rows(path, file, is_message=is_message)
 
     def signs(self, payload: Any) -> str | None:
         where = "a list of messages"
@@ -130,7 +130,7 @@ class OpenAIChat:
                 payload = self._take(dict(payload), "messages")
             except DataError:  # it lacks the field that source.fields.messages names
                 return None
-        if not isinstance(payload, list) or not (_is_message(payload[0]) if payload else named):
+        if not isinstance(payload, list) or not (is_message(payload[0]) if payload else named):
             return None
         return f"{where} with 'role'"
 
@@ -213,7 +213,8 @@ class OpenAIChat:
         return None
 
 
-def _is_message(value: Any) -> bool:
+def is_message(value: Any) -> bool:
+    """Whether a value looks like a chat message."""
     return isinstance(value, dict) and "role" in value
 
 

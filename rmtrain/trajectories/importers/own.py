@@ -6,9 +6,8 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from rmtrain.config.source import SourceSettings
 from rmtrain.errors import DataError
-from rmtrain.trajectories.importers.base import Converted, Place, Raw, refuse_fields
+from rmtrain.trajectories.importers.base import Converted, Place, Raw
 from rmtrain.trajectories.importers.rows import read_rows
 from rmtrain.trajectories.schema import SCHEMA_VERSION, Trajectory
 from rmtrain.trajectories.store import what_is_wrong
@@ -18,11 +17,6 @@ class Own:
     """Importer of ``trajectories.jsonl`` files."""
 
     name = "jsonl"
-
-    @classmethod
-    def from_settings(cls, settings: SourceSettings) -> "Own":
-        refuse_fields(settings, cls.name)
-        return cls()
 
     def read(self, path: Path, file: str) -> Iterator[Raw]:
         return read_rows(path, file)

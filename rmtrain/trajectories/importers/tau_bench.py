@@ -8,10 +8,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from rmtrain.config.source import SourceSettings
 from rmtrain.errors import DataError
 from rmtrain.trajectories.disk import kind_at
-from rmtrain.trajectories.importers.base import Converted, Raw, refuse_fields
+from rmtrain.trajectories.importers.base import Converted, Raw
 from rmtrain.trajectories.importers.chat import read_chat
 from rmtrain.trajectories.importers.functions import read_tools
 from rmtrain.trajectories.importers.rows import read_rows
@@ -30,11 +29,6 @@ class TauBench:
     def __init__(self) -> None:
         self.schemas: dict[str, tuple[Tool, ...]] = {}
         self.folder = ""
-
-    @classmethod
-    def from_settings(cls, settings: SourceSettings) -> "TauBench":
-        refuse_fields(settings, cls.name)
-        return cls()
 
     def read(self, path: Path, file: str) -> Iterator[Raw]:
         self.schemas = _schemas(path.parent)

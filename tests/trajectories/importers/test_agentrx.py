@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 
 from rmtrain.config.source import SourceSettings
+from rmtrain.errors import DataError
 from rmtrain.trajectories.importers.agentrx import AgentRx
-from rmtrain.trajectories.importers.base import IngestCounts
+from rmtrain.trajectories.importers.base import IngestCounts, Raw
 from rmtrain.trajectories.importers.ingest import ingest
 from rmtrain.trajectories.importers.tau_bench import TauBench
 from rmtrain.trajectories.schema import Trajectory
@@ -30,6 +31,11 @@ RUN: dict[str, Any] = {"task_id": 2, "traj": [{"role": "user", "content": "q", "
 def test_numbered_messages_are_the_sign(payload: Any, known: bool):
     assert (AgentRx().signs(payload) == "'task_id' and 'traj' with an 'index' in its messages") is known
     assert TauBench().signs(RUN) is not None  # so it has to be asked later
+
+
+def test_a_row_without_numbers_says_what_is_missing():
+    with pytest.raises(DataError, match=r"not a run of agentrx: an object with .*, whose messages have an 'index'"):
+        AgentRx().convert(Raw("a.json", 1, None, "", payload={"task_id": 2, "traj": []}))
 
 
 def test_published_figures_come_out(real_data: Path):

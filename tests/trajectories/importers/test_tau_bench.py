@@ -113,7 +113,7 @@ def test_a_domain_that_nothing_tells(tmp_path: Path):
     assert (made.task.task_id, made.task.family, made.source.policy) == ("tau-7", None, None)
 
 
-@pytest.mark.parametrize("content", ["{", "{}", "[5]"])
+@pytest.mark.parametrize("content", ["{", "{}", "[5]", '[{"name": "f", "parameters": {"x": NaN}}]'])
 def test_damaged_schemas_are_named(tmp_path: Path, content: str):
     with pytest.raises(DataError, match=r"telecom_tools\.json: not a list of tool schemas .* Mend it or move it away"):
         list(ingest(folder(tmp_path, "m-telecom.json", {"telecom": content})))
