@@ -22,8 +22,8 @@ def run(settings: JobSettings, folder: Path) -> None:
     started = datetime.now(UTC)
     report = import_module(f"rmtrain.jobs.{settings.job}").run(settings, folder)
     report.close(settings.record, started)
-    print(report.text())
     report.save(folder)
+    print(report.text())
 
 
 def main() -> int:

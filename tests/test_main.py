@@ -60,6 +60,17 @@ def test_a_job_leaves_its_report_and_says_what_is_next(command, tmp_path, capsys
     assert out.endswith("next: python -m rmtrain job=build\n")
 
 
+def test_nothing_is_said_to_be_done_before_the_report_is_safe(command, tmp_path, capsys):
+    def page(settings, folder):
+        (folder / "report.json").mkdir(parents=True)
+        return Report(job=settings.job)
+
+    assert command(page) == 2
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert "report.json cannot be written" in told.err
+
+
 def test_what_the_user_can_mend_is_one_sentence_and_status_2(command, tmp_path, capsys):
     def page(settings, folder):
         raise DataError("t.jsonl:3: no steps")

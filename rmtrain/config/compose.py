@@ -18,6 +18,7 @@ from typing import Any
 import hydra
 import yaml
 from hydra.core.hydra_config import HydraConfig
+from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.errors import HydraException, MissingConfigException, OverrideParseException
 from omegaconf import Container, OmegaConf
 from omegaconf.errors import (
@@ -32,9 +33,9 @@ from rmtrain.config.jobs import JOBS, JobSettings
 from rmtrain.config.schema import (
     docs,
     first_undeclared,
+    first_ungrouped,
     in_words,
     optional_section,
-    subsection,
     type_of,
     unknown_setting,
 )
@@ -100,9 +101,8 @@ def typed(config: Container) -> JobSettings:
     plain = {str(key): value for key, value in raw.items()}
     if undeclared := first_undeclared(plain, JOBS[job]):
         raise ConfigError(_unknown(undeclared, job))
-    for name, value in plain.items():
-        if isinstance(value, list) and subsection(type_of(name, JOBS[job])):  # OmegaConf would not say where
-            raise ConfigError(f"{name}={value}: expected a group of settings.")
+    if ungrouped := first_ungrouped(plain, JOBS[job]):  # OmegaConf would not say where
+        raise ConfigError(f"{ungrouped}={OmegaConf.select(config, ungrouped)}: expected a group of settings.")
     try:
         structured = OmegaConf.merge(OmegaConf.structured(JOBS[job]), config)
         for key in sorted(OmegaConf.missing_keys(config) | OmegaConf.missing_keys(structured)):
@@ -157,6 +157,22 @@ def _refused(error: HydraException | OmegaConfBaseException, overrides: Sequence
     return f"'{key}' is not there to be changed. To add it: {shlex.quote(addition or f'+{key}=…')}"
 
 
+def _refuse_nameless(overrides: Sequence[str]) -> None:
+    """Refuse ``group=5``, of which Hydra says neither which group nor what it could be."""
+    parser = OverridesParser.create()
+    for text in overrides:
+        found = re.match(r"\+{0,2}([a-z_]+)(@[^=]*)?=", text)
+        known = options(found[1]) if found else []
+        if not (found and known):
+            continue
+        with suppress(OverrideParseException):  # said better where Hydra meets it
+            override = parser.parse_override(text)
+            value = None if override.is_sweep_override() else override.value()
+            names = value if isinstance(value, list) else [value]
+            if not override.is_sweep_override() and not all(isinstance(name, str) for name in names):
+                raise ConfigError(f"{text}: expected a name: {', '.join(known)}.")
+
+
 def _missing(key: str, job: str) -> str:
     section, _, name = key.rpartition(".")
     owner = type_of(section, JOBS[job]) if section else JOBS[job]
@@ -185,6 +201,7 @@ def _environment_by_name() -> Iterator[None]:
 @contextmanager
 def _in_one_sentence(overrides: Sequence[str]) -> Iterator[None]:
     """Turn what Hydra and OmegaConf say about the user's input into a ConfigError."""
+    _refuse_nameless(overrides)
     try:
         yield
     except MissingConfigException as error:

@@ -83,6 +83,29 @@ def first_undeclared(raw: Mapping[str, Any], section: type, prefix: str = "") ->
     return None
 
 
+def first_ungrouped(raw: Mapping[str, Any], section: type, prefix: str = "") -> str | None:
+    """The first key of a composed configuration that holds a plain value where a group of settings belongs.
+
+    Args:
+        raw: the configuration as plain mappings, every key declared.
+        section: dataclass that declares its keys.
+        prefix: dotted key of `raw` inside the whole, with its dot; empty for the whole.
+
+    Returns:
+        The dotted key; None where every group is one. An absent group (None, or `???`) is no plain value.
+    """
+    declared = hints(section)
+    for name, value in raw.items():
+        inner = subsection(declared[name])
+        if inner is None or value in (None, "???"):
+            continue
+        if not isinstance(value, Mapping):
+            return f"{prefix}{name}"
+        if found := first_ungrouped(value, inner, f"{prefix}{name}."):
+            return found
+    return None
+
+
 def unknown_setting(key: str, root: type) -> str:
     """One sentence about an undeclared dotted key, with its declared neighbours and the likeliest meant one."""
     section, path = root, ""

@@ -97,7 +97,7 @@ def build(
             dropped["trajectory without a step"] += 1
             continue
         task_id = trajectory.task.task_id
-        if judged and trajectory.trajectory_id not in judged:
+        if trajectory.trajectory_id not in judged:
             dropped["rule labels of a trajectory that no verdict speaks of"] += 1
         split = home_of(trajectory, splits)
         splits_of_tasks[task_id].add(split)

@@ -16,10 +16,10 @@ from typing import Any
 from rmtrain.config.model import HeadSettings
 from rmtrain.dataset.build import Built, SplitData
 from rmtrain.dataset.examples import Example, Pair, Value
+from rmtrain.disk import replace_folder
 from rmtrain.errors import DataError, first_line
 from rmtrain.trajectories.render import RenderOptions, render_hash
 from rmtrain.trajectories.schema import SPLITS, Split, digest
-from rmtrain.trajectories.store import replace_folder
 
 FORMAT = "rmtrain.dataset/2"
 HEAD = {"level": str, "objective": str, "classes": int}

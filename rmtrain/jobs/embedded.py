@@ -22,12 +22,11 @@ from rmtrain.config.dataset import SplitSettings
 from rmtrain.config.jobs import BuildSettings, JobSettings, SimulateSettings, TrainSettings, VerifySettings
 from rmtrain.config.labels import AggregationSettings
 from rmtrain.dataset.store import Dataset, load
+from rmtrain.disk import remove_leftovers, replace_folder
 from rmtrain.errors import DataError
 from rmtrain.jobs.report import Report
-from rmtrain.trajectories.disk import remove_leftovers
 from rmtrain.trajectories.render import RenderOptions, render_hash
 from rmtrain.trajectories.schema import digest
-from rmtrain.trajectories.store import replace_folder
 from rmtrain.world.simulate import WORLD_VERSION
 
 EMBEDDED = "embedded"

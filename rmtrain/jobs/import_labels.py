@@ -14,19 +14,19 @@ from rmtrain.labels.store import Appended, append
 from rmtrain.labels.summary import LabelSummary
 from rmtrain.trajectories.importers.base import BadRow
 from rmtrain.trajectories.schema import Trajectory
-from rmtrain.trajectories.store import read, write
+from rmtrain.trajectories.store import Writer, read, writing
 
 
 def run(settings: ImportLabelsSettings, folder: Path) -> Report:
     """Read the labels, find the steps that they are about, and add those that are not there yet."""
-    counts, bad = LabelCounts(), list[BadRow]()
+    counts = LabelCounts()
     trajectories = None if settings.labels.alone else trajectories_of(settings, settings.trajectories)
     store, quarantine = annotation_store(settings), folder / "quarantine.jsonl"
     refuse_replacing(Path(settings.labels.path or ""), [store, quarantine])
     known = None if trajectories is None else read(trajectories, Trajectory)
     found = import_labels(settings.labels, known, counts)
-    added = append(store, progress(_good(found, bad), "labels", "label"))
-    write(quarantine, bad)
+    with writing(quarantine) as (bad,):
+        added = append(store, progress(_good(found, bad), "labels", "label"))
     summary = LabelSummary()
     for annotation in read(store, ANNOTATION):
         summary.add(annotation)
@@ -36,15 +36,15 @@ def run(settings: ImportLabelsSettings, folder: Path) -> Report:
         counts={"labels": counts.annotations, "new": added.new, "changed": added.changed, "bad_rows": counts.bad_rows},
         figures={"read": asdict(counts), "store": asdict(added), "annotations": summary.as_dict()},
         lines=_lines(summary),
-        warnings=list(_warnings(counts, added, bad)),
+        warnings=list(_warnings(counts, added)),
         next=[next_command(settings, "build", folder)] if trajectories is not None else [],
     )
 
 
-def _good(found: Iterable[Annotation | BadRow], bad: list[BadRow]) -> Iterator[Annotation]:
+def _good(found: Iterable[Annotation | BadRow], bad: Writer) -> Iterator[Annotation]:
     for row in found:
         if isinstance(row, BadRow):
-            bad.append(row)
+            bad.add(row)
         else:
             yield row
 
@@ -59,9 +59,12 @@ def _lines(summary: LabelSummary) -> list[str]:
     )
 
 
-def _warnings(counts: LabelCounts, added: Appended, bad: list[BadRow]) -> Iterator[str]:
-    if bad:
-        yield f"{len(bad):,} of {counts.rows:,} rows could not be used and are in quarantine, the first: {bad[0]}"
+def _warnings(counts: LabelCounts, added: Appended) -> Iterator[str]:
+    if counts.bad_rows:
+        yield (
+            f"{counts.bad_rows:,} of {counts.rows:,} rows could not be used and are in quarantine, the first: "
+            f"{counts.first_bad}"
+        )
     if counts.elsewhere:
         yield (
             f"{counts.elsewhere:,} of {counts.rows:,} rows are about trajectories that are not in this corpus and were "

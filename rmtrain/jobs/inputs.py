@@ -8,11 +8,12 @@ from pathlib import Path
 
 from rmtrain.config.jobs import JobSettings
 from rmtrain.config.source import SourceSettings
+from rmtrain.disk import Kind, kind_at
 from rmtrain.errors import DataError
-from rmtrain.trajectories.disk import Kind, kind_at
 from rmtrain.trajectories.importers.base import BadRow, IngestCounts
 from rmtrain.trajectories.importers.ingest import ingest
 from rmtrain.trajectories.schema import Trajectory
+from rmtrain.trajectories.store import Writer, read
 
 MAKERS = ("ingest", "simulate")
 
@@ -34,10 +35,17 @@ def trajectories_of(settings: JobSettings, given: str | None, setting: str = "tr
         setting: the setting that names it.
 
     Raises:
-        DataError: the file does not exist, none was given and neither job has left one, or the disk does not tell.
+        DataError: the file does not exist or does not start with a trajectory, none was given and neither job has
+            left one, or the disk does not tell.
     """
     if given is not None:
-        return existing(given, setting, f"{command(settings, 'ingest')} source.path=FILE")
+        path = existing(given, setting, f"{command(settings, 'ingest')} source.path=FILE")
+        try:
+            next(read(path, Trajectory), None)
+        except DataError as error:
+            ingest = f"{command(settings, 'ingest')} {assignment('source.path', path)}"
+            raise DataError(f"{error}. If it is a log, make trajectories of it first: {ingest}") from error
+        return path
     places = [corpus_folder(settings) / maker / "trajectories.jsonl" for maker in MAKERS]
     made = [place for place in places if kind_at(place) == "file"]
     if not made:
@@ -114,24 +122,27 @@ def assignment(name: str, value: str | Path) -> str:
     return shlex.quote(f"{name}={text}")
 
 
-def read_log(source: SourceSettings, counts: IngestCounts, bad: list[BadRow]) -> Iterator[Trajectory]:
+def read_log(source: SourceSettings, counts: IngestCounts, quarantine: Writer) -> Iterator[Trajectory]:
     """The trajectories of a log, in order.
 
     Args:
         source: where it is and how it is written.
         counts: filled on the way.
-        bad: takes the rows that could not be read.
+        quarantine: takes the rows that could not be read.
     """
     for row in ingest(source, counts):
         if isinstance(row, BadRow):
-            bad.append(row)
+            quarantine.add(row)
         else:
             yield row
 
 
-def log_warnings(counts: IngestCounts, bad: list[BadRow]) -> Iterator[str]:
+def log_warnings(counts: IngestCounts) -> Iterator[str]:
     """One sentence for each thing of a log that was left out."""
-    if bad:
-        yield f"{len(bad):,} of {counts.rows:,} rows could not be read and are in quarantine, the first: {bad[0]}"
+    if counts.bad_rows:
+        yield (
+            f"{counts.bad_rows:,} of {counts.rows:,} rows could not be read and are in quarantine, the first: "
+            f"{counts.first_bad}"
+        )
     if counts.skipped:
         yield f"{len(counts.skipped):,} files were skipped, the first: {counts.skipped[0]}"

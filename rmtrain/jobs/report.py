@@ -142,7 +142,12 @@ def _cell(value: str | int | float | None) -> str:
         return "-"
     if isinstance(value, str):
         return value
-    return f"{value:,}" if isinstance(value, int) else f"{value:.3f}"
+    return f"{value:,}" if isinstance(value, int) else number(value)
+
+
+def number(value: float) -> str:
+    """A figure with three decimals, or in powers of ten where it is too long for a line."""
+    return f"{value:.3f}" if abs(value) < 1e9 else f"{value:.3g}"
 
 
 def short(path: Path) -> str:

@@ -6,47 +6,44 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from rmtrain.config.jobs import ScoreSettings
+from rmtrain.disk import kind_at
 from rmtrain.errors import ConfigError, DataError
 from rmtrain.jobs.inputs import assignment, log_warnings, read_log, refuse_replacing, trajectories_of
 from rmtrain.jobs.progress import progress
 from rmtrain.jobs.report import Report, table
 from rmtrain.reward.scorer import RewardBreakdown, RewardModel
-from rmtrain.trajectories.disk import kind_at
-from rmtrain.trajectories.importers.base import BadRow, IngestCounts
+from rmtrain.trajectories.importers.base import IngestCounts
 from rmtrain.trajectories.schema import Trajectory
-from rmtrain.trajectories.store import read, write
+from rmtrain.trajectories.store import read, writing
 
 
 def run(settings: ScoreSettings, folder: Path) -> Report:
     """Judge every trajectory with every head, a batch in memory at a time."""
     if settings.input is not None and settings.source is not None:
         raise ConfigError("input and source both say what to score. Give input=FILE of trajectories, or source=…")
-    counts, bad = IngestCounts(), list[BadRow]()
-    if settings.source is None:
-        given = trajectories_of(settings, settings.input, "input")
-        trajectories = read(given, Trajectory)
-    else:
-        given = Path(settings.source.path or "")
-        trajectories = read_log(settings.source, counts, bad)
+    counts, source = IngestCounts(), settings.source
+    given = trajectories_of(settings, settings.input, "input") if source is None else Path(source.path or "")
     totals = _Totals(given)
     rewards, quarantine = _target(settings, folder, given), folder / "quarantine.jsonl"
     model = RewardModel.load(settings.model)
-    write(rewards, totals.watch(model.stream(totals.judgeable(progress(trajectories, "score", "trajectory")))))
-    if settings.source is not None:
-        write(quarantine, bad)
+    artefacts = {"rewards": rewards, **({} if source is None else {"quarantine": quarantine})}
+    with writing(*artefacts.values()) as (good, *bad):
+        trajectories = read(given, Trajectory) if source is None else read_log(source, counts, *bad)
+        for reward in totals.watch(model.stream(totals.judgeable(progress(trajectories, "score", "trajectory")))):
+            good.add(reward)
     return Report(
         job=settings.job,
-        artefacts={"rewards": rewards, **({"quarantine": quarantine} if settings.source is not None else {})},
+        artefacts=artefacts,
         counts={"trajectories": totals.n, "steps": totals.n_steps},
         figures={
             "mean": totals.means(),
             "cut_tokens": totals.n_cut_tokens,
             "without_step": totals.n_without_step,
             "model": model.model_id,
-            **({"ingest": asdict(counts)} if settings.source is not None else {}),
+            **({} if source is None else {"ingest": asdict(counts)}),
         },
         lines=table(["head", "mean value"], [[name, mean] for name, mean in totals.means().items()]),
-        warnings=[*log_warnings(counts, bad), *_warnings(totals)],
+        warnings=[*log_warnings(counts), *_warnings(totals)],
     )
 
 

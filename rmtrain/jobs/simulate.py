@@ -9,48 +9,40 @@ from rmtrain.config.world import WorldSettings
 from rmtrain.jobs.progress import progress
 from rmtrain.jobs.report import Report, next_command
 from rmtrain.labels.annotators import annotate_task, hire
-from rmtrain.trajectories.schema import Trajectory
-from rmtrain.trajectories.store import write
-from rmtrain.world.simulate import TaskRecord, empty_splits, enough_tasks, simulate
+from rmtrain.trajectories.store import writing
+from rmtrain.world.simulate import empty_splits, enough_tasks, simulate
 
 
 def run(settings: SimulateSettings, folder: Path) -> Report:
     """Let every task be tried, keep what happened, what is true of it and what people say of it."""
     world = settings.world
     people = hire(world.annotators, world.seed)
-    records = list(progress(simulate(world), "simulate", "task", world.n_tasks))
     paths = {name: folder / f"{name}.jsonl" for name in ("trajectories", "truth", "annotations")}
-    write(paths["trajectories"], _trajectories(records))
-    write(paths["truth"], (truth for record in records for truth in record.truths))
-    n_annotations = write(
-        paths["annotations"],
-        (
-            answer
-            for record in records
-            for answer in annotate_task(
-                record.truths, record.world_task.task.task_id, people, world.annotators, world.seed
-            )
-        ),
-    )
-    policies = Counter(trajectory.source.policy or "" for trajectory in _trajectories(records))
-    families = Counter(record.world_task.task.family or "" for record in records)
-    splits = Counter(record.world_task.split for record in records)
+    policies, families, splits = Counter[str](), Counter[str](), Counter[str]()
+    with writing(*paths.values()) as (trajectories, truths, annotations):
+        for record in progress(simulate(world), "simulate", "task", world.n_tasks):
+            task = record.world_task.task
+            for trajectory in record.trajectories:
+                trajectories.add(trajectory)
+                policies[trajectory.source.policy or ""] += 1
+            for truth in record.truths:
+                truths.add(truth)
+            for answer in annotate_task(record.truths, task.task_id, people, world.annotators, world.seed):
+                annotations.add(answer)
+            families[task.family or ""] += 1
+            splits[record.world_task.split] += 1
     return Report(
         job=settings.job,
         artefacts=paths,
         counts={
-            "tasks": len(records),
-            "trajectories": sum(policies.values()),
-            "annotations": n_annotations,
+            "tasks": splits.total(),
+            "trajectories": trajectories.count,
+            "annotations": annotations.count,
         },
         figures={"policies": dict(policies), "families": dict(families), "splits": dict(splits)},
         warnings=list(_warnings(world)),
         next=[next_command(settings, "verify", folder, trajectories=paths["trajectories"])],
     )
-
-
-def _trajectories(records: list[TaskRecord]) -> Iterator[Trajectory]:
-    return (trajectory for record in records for trajectory in record.trajectories)
 
 
 def _warnings(world: WorldSettings) -> Iterator[str]:

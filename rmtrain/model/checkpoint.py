@@ -18,13 +18,13 @@ from safetensors.torch import load_file, save_file
 from transformers import AutoConfig
 
 from rmtrain.config.model import EncoderSettings, ScheduleSettings, as_heads
+from rmtrain.disk import replace_folder
 from rmtrain.errors import ConfigError, ModelError, first_line
 from rmtrain.model.backbone import Backbone
 from rmtrain.model.folder import CARD, FORMAT_VERSION, WEIGHTS, check_files, file_digest, read_card
 from rmtrain.model.network import Card, RewardNetwork
 from rmtrain.model.pretrained import load_tokenizer, quiet, random_body, save_tokenizer, without_dropout
 from rmtrain.trajectories.render import RenderOptions, render_hash
-from rmtrain.trajectories.store import replace_folder
 
 _VERSIONS = ("rmtrain", "torch", "transformers")
 

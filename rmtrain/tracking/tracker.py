@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from rmtrain.config.tracking import TrackingSettings
+from rmtrain.disk import remove_leftovers
 from rmtrain.errors import ConfigError, first_line
 
 SQLITE = "sqlite:///"
@@ -231,7 +232,8 @@ def _make_store(uri: str) -> None:
         return
     from mlflow import MlflowClient
 
-    scratch = path.with_name(f".{path.name}.{uuid.uuid4().hex}.partial")
+    remove_leftovers(path.parent, f".{path.name}.", ".partial")
+    scratch = path.with_name(f".{path.name}.{os.getpid()}.{uuid.uuid4().hex}.partial")
     try:
         MlflowClient(tracking_uri=f"{SQLITE}{scratch}").search_experiments(max_results=1)
         try:

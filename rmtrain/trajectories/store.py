@@ -1,25 +1,23 @@
 """Records on disk: one JSON object a line, written whole or not at all, read one at a time.
 
-The same two functions serve trajectories, verdicts, annotations and quarantined rows; a name that ends in
+The same functions serve trajectories, verdicts, annotations and quarantined rows; a name that ends in
 ``.gz`` is compressed. What cannot be read back equal (NaN, half a surrogate pair) is refused when written.
 """
 
 import gzip
 import json
 import os
-import shutil
-import uuid
 import zlib
 from collections.abc import Iterable, Iterator
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from io import BufferedWriter
 from pathlib import Path
 from typing import Any, Protocol, TypeVar, cast, runtime_checkable
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
+from rmtrain.disk import remove_leftovers
 from rmtrain.errors import DataError
-from rmtrain.trajectories.disk import remove_leftovers
 from rmtrain.trajectories.schema import Trajectory
 
 Row = TypeVar("Row")
@@ -33,11 +31,114 @@ class Adapter(Protocol[Row_co]):
     def validate_json(self, data: bytes, /) -> Row_co: ...
 
 
+class Writer:
+    """One of the files that `writing` opens.
+
+    Attributes:
+        path: the file as it was named.
+        count: records written so far.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.count = 0
+        self._target = Path(os.path.realpath(path))
+        self._part = self._target.with_name(f".{self._target.name}.{os.getpid()}.part")
+        self._stack = ExitStack()
+        self._seen: set[str] = set()
+
+    def add(self, row: BaseModel) -> None:
+        """Write one record.
+
+        Raises:
+            DataError: it cannot be stored, another trajectory has its id, or the disk is full.
+        """
+        self.count += 1
+        if isinstance(row, Trajectory):
+            if row.trajectory_id in self._seen:
+                raise DataError(f"{self._here()}: trajectory_id '{row.trajectory_id}' is already in it")
+            self._seen.add(row.trajectory_id)
+        try:
+            text = json.dumps(row.model_dump(), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+            line = text.encode("utf-8") + b"\n"
+        except ValueError as error:  # NaN, infinity, half a surrogate pair
+            raise DataError(f"{self._here()}: it cannot be stored as JSON ({error})") from error
+        with self._disk():
+            self._file.write(line)
+
+    def _here(self) -> str:
+        return f"{self.path}: row {self.count}"
+
+    def _open(self) -> None:
+        with self._disk():
+            self._target.parent.mkdir(parents=True, exist_ok=True)
+            remove_leftovers(self._target.parent, f".{self._target.name}.", ".part")
+            file = self._stack.enter_context(self._part.open("wb"))
+            if self._target.name.endswith(".gz"):
+                packed = gzip.GzipFile("", "wb", fileobj=file, mtime=0)
+                file = cast(BufferedWriter, self._stack.enter_context(packed))
+            self._file = file
+
+    def _finish(self) -> None:
+        with self._disk():
+            self._stack.close()
+            with self._part.open("rb+") as again:  # a compressed file is complete only when closed
+                os.fsync(again.fileno())
+
+    def _take_place(self) -> None:
+        with self._disk():
+            os.replace(self._part, self._target)
+        _sync_folder(self._target.parent)
+
+    def _clean(self) -> None:
+        with suppress(OSError):
+            self._stack.close()
+        with suppress(OSError):
+            self._part.unlink(missing_ok=True)
+
+    @contextmanager
+    def _disk(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            raise DataError(
+                f"{self.path}: cannot be written ({error.strerror or error}). What was there before is unchanged. Free "
+                "some space or mend its rights, or write elsewhere"
+            ) from error
+
+
+@contextmanager
+def writing(*paths: Path | str) -> Iterator[tuple[Writer, ...]]:
+    """Files to write records to; they take their places together once the block has ended without an exception.
+
+    Args:
+        paths: the files; missing folders are made. Equal rows give equal bytes, also when compressed.
+
+    Returns:
+        A context manager over one writer per path.
+
+    Raises:
+        DataError: a file cannot be written (the disk is full, …); the old files are then unchanged.
+    """
+    writers = tuple(Writer(Path(path)) for path in paths)
+    try:
+        for writer in writers:
+            writer._open()
+        yield writers
+        for writer in writers:
+            writer._finish()
+        for writer in writers:
+            writer._take_place()
+    finally:
+        for writer in writers:
+            writer._clean()
+
+
 def write(path: Path | str, rows: Iterable[BaseModel]) -> int:
     """Write records to a file, replacing it only once all of them are safely on disk.
 
     Args:
-        path: the file; missing folders are made. Equal rows give equal bytes, also when compressed.
+        path: the file, as for `writing`.
         rows: records; they may come from reading the same file.
 
     Returns:
@@ -47,33 +148,10 @@ def write(path: Path | str, rows: Iterable[BaseModel]) -> int:
         DataError: a record cannot be stored, two trajectories have one id, or the file cannot be written (the
             disk is full, …); the old file is then unchanged.
     """
-    path = Path(path)
-    target = Path(os.path.realpath(path))
-    part = target.with_name(f".{target.name}.{os.getpid()}.part")
-    lines = _Lines(path, rows)
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        remove_leftovers(target.parent, f".{target.name}.", ".part")
-        with ExitStack() as stack:
-            raw = file = stack.enter_context(part.open("wb"))
-            if target.name.endswith(".gz"):
-                file = cast(BufferedWriter, stack.enter_context(gzip.GzipFile("", "wb", fileobj=raw, mtime=0)))
-            for line in lines:
-                file.write(line)
-        with part.open("rb+") as raw_again:  # a compressed file is complete only when closed
-            os.fsync(raw_again.fileno())
-        os.replace(part, target)
-    except OSError as error:
-        if lines.failed:
-            raise
-        raise DataError(
-            f"{path}: cannot be written ({error.strerror or error}). What was there before is unchanged"
-        ) from error
-    finally:
-        with suppress(OSError):
-            part.unlink(missing_ok=True)
-    _sync_folder(target.parent)
-    return lines.count
+    with writing(path) as (file,):
+        for row in rows:
+            file.add(row)
+    return file.count
 
 
 def read(path: Path | str, kind: type[Row] | Adapter[Row], unique: str | None = None) -> Iterator[Row]:
@@ -114,40 +192,6 @@ def read(path: Path | str, kind: type[Row] | Adapter[Row], unique: str | None = 
         yield row
 
 
-class _Lines:
-    """Records as lines; remembers whether an exception came from the records instead of the disk."""
-
-    def __init__(self, path: Path, rows: Iterable[BaseModel]) -> None:
-        self.path = path
-        self.rows = rows
-        self.count = 0
-        self.failed = False
-
-    def __iter__(self) -> Iterator[bytes]:
-        seen: set[str] = set()
-        try:
-            for row in self.rows:
-                self.count += 1
-                if isinstance(row, Trajectory):
-                    if row.trajectory_id in seen:
-                        raise DataError(f"{self._here()}: trajectory_id '{row.trajectory_id}' is already in it")
-                    seen.add(row.trajectory_id)
-                yield self._line(row)
-        except BaseException as error:
-            self.failed = not isinstance(error, GeneratorExit)
-            raise
-
-    def _line(self, row: BaseModel) -> bytes:
-        try:
-            text = json.dumps(row.model_dump(), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-            return text.encode("utf-8") + b"\n"
-        except ValueError as error:  # NaN, infinity, half a surrogate pair
-            raise DataError(f"{self._here()}: it cannot be stored as JSON ({error})") from error
-
-    def _here(self) -> str:
-        return f"{self.path}: row {self.count}"
-
-
 def _read_lines(path: Path) -> Iterator[tuple[int, bytes]]:
     number = 0
     try:
@@ -182,22 +226,6 @@ def what_is_wrong(error: ValidationError) -> str:
 
 def _refuse_constant(name: str) -> None:
     raise ValueError(f"not valid JSON ({name} is no value; an absent one is null)")
-
-
-def replace_folder(made: Path, folder: Path) -> None:
-    """Put a folder that is complete in the place of another, which is kept until then and deleted after.
-
-    Args:
-        made: the new folder, on the same disk.
-        folder: where it belongs; it need not exist.
-    """
-    if folder.exists():
-        old = folder.parent / f".{folder.name}.{uuid.uuid4().hex}.old"
-        os.replace(folder, old)
-        os.replace(made, folder)
-        shutil.rmtree(old)
-    else:
-        os.replace(made, folder)
 
 
 def _sync_folder(folder: Path) -> None:

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from rmtrain.config.verifiers import VerifierSettings
+from rmtrain.disk import kind_at
 from rmtrain.errors import ConfigError, DataError, unknown
-from rmtrain.trajectories.disk import kind_at
 from rmtrain.trajectories.schema import Trajectory
 from rmtrain.trajectories.store import read
 from rmtrain.verifiers.base import Verdict, Verifier, abstained, decided

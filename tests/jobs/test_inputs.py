@@ -37,7 +37,7 @@ def test_the_newest_is_read(settings, tmp_path):
 def test_a_given_file_wins(settings, tmp_path):
     leave(tmp_path, "ingest", 1_000)
     own = tmp_path / "own.jsonl"
-    own.write_text("{}\n")
+    own.touch()
     assert trajectories_of(settings, str(own)) == own
 
 

@@ -11,7 +11,7 @@ import pytest
 from rmtrain.config.jobs import JobSettings
 from rmtrain.config.paths import PathSettings
 from rmtrain.errors import DataError
-from rmtrain.jobs.report import REPORT_VERSION, Report, next_command, table
+from rmtrain.jobs.report import REPORT_VERSION, Report, next_command, number, table
 from rmtrain.trajectories.schema import digest
 
 
@@ -87,6 +87,10 @@ def test_the_next_command_finds_what_was_made(corpus, runs, folder, command, tmp
     settings = JobSettings(job="ingest", corpus=corpus, paths=PathSettings(runs=runs))
     made = tmp_path / folder
     assert next_command(settings, "verify", made, trajectories=made / "t.jsonl") == command
+
+
+def test_a_number_fits_its_line():
+    assert [number(value) for value in (0.5, -1234.5678, 1e300)] == ["0.500", "-1234.568", "1e+300"]
 
 
 def test_a_table_aligns_its_columns():

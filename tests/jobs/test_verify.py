@@ -80,6 +80,13 @@ def test_a_pipe_is_refused_before_anything_is_read_or_replaced(corpus):
     assert (folder / "verdicts.jsonl").read_bytes() == before
 
 
+def test_a_log_is_told_from_trajectories(corpus):
+    (corpus / "log.jsonl").write_text('{"messages": []}\n')
+    expected = r"log\.jsonl:1: .*If it is a log, make trajectories of it first: .*job=ingest source\.path=log\.jsonl$"
+    with pytest.raises(DataError, match=expected):
+        run(compose(["job=verify", "trajectories=log.jsonl"]), corpus / "runs/main/verify")
+
+
 def test_what_is_read_is_not_replaced(corpus):
     own = corpus / "own" / "verdicts.jsonl"
     own.parent.mkdir()

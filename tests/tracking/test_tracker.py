@@ -206,10 +206,12 @@ Tracker(TrackingSettings(uri={settings.uri!r}), "killed")
 """
     killed = subprocess.run([sys.executable, "-c", code], check=False, capture_output=True, text=True)
     assert killed.returncode == 9, killed.stderr
+    assert list(tmp_path.glob(".m.db.*.partial"))
     assert not (tmp_path / "m.db").exists()
     tracker = Tracker(settings, "later")
     tracker.close(is_done=True)
     assert tracker.problem is None
+    assert [path.name for path in tmp_path.glob(".*")] == []
 
 
 def test_of_two_runs_that_begin_at_once_both_are_recorded(tmp_path):

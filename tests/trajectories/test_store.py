@@ -10,7 +10,7 @@ from pydantic import Field, TypeAdapter
 
 from rmtrain.errors import DataError
 from rmtrain.trajectories.schema import Record, Source, Step, Task, Trajectory, make_trajectory
-from rmtrain.trajectories.store import read, replace_folder, write
+from rmtrain.trajectories.store import read, write, writing
 
 
 class Cat(Record):
@@ -222,11 +222,45 @@ def test_rows_are_read_one_at_a_time(tmp_path: Path):
         next(rows)
 
 
-def test_a_folder_takes_the_place_of_another_or_of_none(tmp_path):
-    for text in ("old", "new"):
-        made = tmp_path / "made"
-        made.mkdir()
-        (made / text).write_text(text)
-        replace_folder(made, tmp_path / "kept")
-        assert [path.name for path in (tmp_path / "kept").iterdir()] == [text]
-    assert [path.name for path in tmp_path.iterdir()] == ["kept"]
+def test_files_take_their_places_together(tmp_path: Path):
+    paths = [tmp_path / "a.jsonl", tmp_path / "b.jsonl"]
+    with writing(*paths) as (a, b):
+        for number in range(3):
+            (a if number else b).add(Cat(name=str(number)))
+        assert list(tmp_path.glob("[ab]*")) == []
+    assert (a.count, b.count) == (2, 1)
+    assert [[cat.name for cat in read(path, Cat)] for path in paths] == [["1", "2"], ["0"]]
+
+
+@pytest.mark.parametrize("when", ["record", "block", "end"])
+def test_where_one_fails_all_are_as_they_were(tmp_path: Path, when: str, monkeypatch: pytest.MonkeyPatch):
+    paths = [tmp_path / "a.jsonl", tmp_path / "b.jsonl.gz"]
+    for path in paths:
+        write(path, [Cat(name="old")])
+    synced = []
+
+    def second_is_full(handle: int) -> None:
+        synced.append(handle)
+        if len(synced) == 2:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    if when == "end":
+        monkeypatch.setattr(os, "fsync", second_is_full)
+
+    def write_both() -> None:
+        with writing(*paths) as (a, b):
+            a.add(Cat(name="new"))
+            b.add(Cat(name="new", extra={"size": float("nan")} if when == "record" else {}))
+            if when == "block":
+                raise KeyError
+
+    with pytest.raises(DataError if when != "block" else KeyError):
+        write_both()
+    assert [[cat.name for cat in read(path, Cat)] for path in paths] == [["old"], ["old"]]
+    assert {entry.name for entry in tmp_path.iterdir()} == {"a.jsonl", "b.jsonl.gz"}
+
+
+def test_an_error_of_the_block_is_not_taken_for_one_of_the_disk(tmp_path: Path):
+    with pytest.raises(OSError, match="elsewhere"), writing(tmp_path / "a.jsonl"):
+        raise OSError("elsewhere")
+    assert list(tmp_path.iterdir()) == []

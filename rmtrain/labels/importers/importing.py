@@ -5,12 +5,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from rmtrain.config.labels import LabelSourceSettings
+from rmtrain.disk import kind_at
 from rmtrain.errors import ConfigError, DataError, unknown
 from rmtrain.labels.importers.agentprocessbench import AgentProcessBenchLabels
 from rmtrain.labels.importers.agentrx import AgentRxLabels
 from rmtrain.labels.importers.base import LabelImporter, Place
 from rmtrain.labels.schema import Annotation
-from rmtrain.trajectories.disk import kind_at
 from rmtrain.trajectories.importers.base import BadRow, quarantined
 from rmtrain.trajectories.importers.ingest import shown_name
 from rmtrain.trajectories.importers.rows import SUFFIXES, has_suffix, read_rows
@@ -33,6 +33,7 @@ class LabelCounts:
         without_value: of those, the ones that are null or no legal value.
         elsewhere: rows on a trajectory that is not here.
         bad_rows: rows in quarantine.
+        first_bad: the first of them.
         files: files that hold labels, with the format of each and the keys it is known by.
         skipped: files of the folder without any.
     """
@@ -42,6 +43,7 @@ class LabelCounts:
     without_value: int = 0
     elsewhere: int = 0
     bad_rows: int = 0
+    first_bad: str | None = None
     files: dict[str, str] = field(default_factory=dict)
     skipped: list[str] = field(default_factory=list)
 
@@ -95,6 +97,7 @@ def _import(
             except DataError as error:
                 counts.bad_rows += 1
                 bad = quarantined(raw, str(error), QUARANTINE_CHARS)
+                counts.first_bad = counts.first_bad or str(bad)
                 if settings.on_bad_row == "stop":
                     raise DataError(f"{bad}. To quarantine such rows instead: labels.on_bad_row=skip") from None
                 yield bad

@@ -92,6 +92,7 @@ class IngestCounts:
         rows: rows read; equals `trajectories` + `bad_rows`.
         trajectories: rows that became a trajectory.
         bad_rows: rows in quarantine.
+        first_bad: the first of them.
         messages: messages in the rows that became trajectories, by where they went.
         skipped: files of the folder that were not read.
     """
@@ -101,6 +102,7 @@ class IngestCounts:
     rows: int = 0
     trajectories: int = 0
     bad_rows: int = 0
+    first_bad: str | None = None
     messages: dict[Place, int] = field(default_factory=lambda: dict.fromkeys(PLACES, 0))
     skipped: list[SkippedFile] = field(default_factory=list)
 

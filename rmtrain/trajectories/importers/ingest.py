@@ -13,8 +13,8 @@ from itertools import chain, islice
 from pathlib import Path
 
 from rmtrain.config.source import SourceSettings
+from rmtrain.disk import kind_at
 from rmtrain.errors import ConfigError, DataError, first_line, unknown
-from rmtrain.trajectories.disk import kind_at
 from rmtrain.trajectories.importers.agentprocessbench import AgentProcessBench
 from rmtrain.trajectories.importers.agentrx import AgentRx
 from rmtrain.trajectories.importers.anthropic import AnthropicMessages
@@ -108,7 +108,6 @@ def _ingest(
 ) -> Iterator[Trajectory | BadRow]:
     tools = _tools(settings.tools)
     seen: dict[str, int] = {}
-    first_bad: BadRow | None = None
     limit = min(settings.max_rows or sys.maxsize, sys.maxsize)
     for result in islice(_results(root, importer, settings, counts), limit):
         counts.rows += 1
@@ -116,7 +115,7 @@ def _ingest(
             counts.bad_rows += 1
             if settings.on_bad_row == "stop":
                 raise DataError(f"{result}. To put such rows into quarantine instead: source.on_bad_row=skip")
-            first_bad = first_bad or result
+            counts.first_bad = counts.first_bad or str(result)
             yield result
             continue
         trajectory = result.trajectory
@@ -133,8 +132,8 @@ def _ingest(
             trajectory = trajectory.model_copy(update={"trajectory_id": other})
         yield trajectory
     if not counts.trajectories:
-        if first_bad:
-            why = f"All {counts.bad_rows} rows are bad, the first: {first_bad}"
+        if counts.first_bad:
+            why = f"All {counts.bad_rows} rows are bad, the first: {counts.first_bad}"
         elif counts.skipped:
             why = f"Skipped {len(counts.skipped)} files, the first: {counts.skipped[0]}"
         else:

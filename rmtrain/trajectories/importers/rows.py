@@ -65,25 +65,41 @@ def _open(path: Path) -> BufferedIOBase:
 
 
 class _Zstd(RawIOBase):
-    """A file compressed by zstd, read as its contents; a damaged one raises EOFError."""
+    """A file compressed by zstd, read as its contents; a damaged one raises EOFError after its last sound byte."""
 
     def __init__(self, path: Path) -> None:
+        self._path = path
+        self._n_read = 0
+        self._open()
+
+    def _open(self) -> None:
         from pyarrow import CompressedInputStream
 
-        self._file = path.open("rb")
+        self._file = self._path.open("rb")
         self._stream = CompressedInputStream(self._file, "zstd")
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: Any) -> int:
-        try:
-            data = self._stream.read(len(buffer))
-        except OSError as error:
-            if error.errno is not None:
-                raise
-            raise EOFError(str(error)) from error
+        size = len(buffer)
+        while True:
+            try:
+                data = self._stream.read(size)
+                break
+            except OSError as error:
+                if error.errno is not None:
+                    raise
+                if size == 1:
+                    raise EOFError(str(error)) from error
+            size //= 2  # Arrow drops what it has read before the damage: go there again and take less
+            self._file.close()
+            self._open()
+            missing = self._n_read
+            while missing and (skipped := self._stream.read(min(len(buffer), missing))):
+                missing -= len(skipped)
         buffer[: len(data)] = data
+        self._n_read += len(data)
         return len(data)
 
     def close(self) -> None:

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from rmtrain.disk import kind_at
 from rmtrain.errors import DataError
-from rmtrain.trajectories.disk import kind_at
 from rmtrain.trajectories.importers.base import Converted, Raw
 from rmtrain.trajectories.importers.chat import read_chat
 from rmtrain.trajectories.importers.functions import read_tools

@@ -159,6 +159,15 @@ def test_a_damaged_compressed_file_is_a_bad_row(tmp_path: Path, name: str):
     assert "compressed file is damaged" in str(rows(tmp_path, name, b"no gzip")[-1].error)
 
 
+@pytest.mark.parametrize("name", ["a.jsonl.gz", "a.jsonl.zst"])
+def test_the_sound_rows_before_the_damage_are_read(tmp_path: Path, name: str):
+    squeeze = gzip.compress if name.endswith("gz") else compress
+    sound = squeeze(b"".join(b'{"n": %d}\n' % number for number in range(3000)))
+    *found, last = rows(tmp_path, name, sound + b"no more of it")
+    assert [raw.payload["n"] for raw in found] == list(range(3000))
+    assert (last.line, "damaged from here on" in str(last.error)) == (3001, True)
+
+
 def test_an_absent_file(tmp_path: Path):
     with pytest.raises(DataError, match=r"a\.jsonl: cannot be read \(No such file"):
         list(read_rows(tmp_path / "a.jsonl", "a.jsonl"))

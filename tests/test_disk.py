@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from rmtrain.disk import kind_at, remove_leftovers, replace_folder
 from rmtrain.errors import DataError
-from rmtrain.trajectories.disk import kind_at, remove_leftovers
 
 
 def test_each_kind_is_told_and_links_are_followed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
@@ -59,3 +59,13 @@ def test_what_a_killed_process_left_is_removed_and_nothing_else(tmp_path: Path):
     remove_leftovers(tmp_path, ".a.", ".part")
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted(kept)
     remove_leftovers(tmp_path / "absent", ".a.", ".part")
+
+
+def test_a_folder_takes_the_place_of_another_or_of_none(tmp_path: Path):
+    for text in ("old", "new"):
+        made = tmp_path / "made"
+        made.mkdir()
+        (made / text).write_text(text)
+        replace_folder(made, tmp_path / "kept")
+        assert [path.name for path in (tmp_path / "kept").iterdir()] == [text]
+    assert [path.name for path in tmp_path.iterdir()] == ["kept"]

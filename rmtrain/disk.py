@@ -1,9 +1,10 @@
-"""What lies at a path, asked before it is read: a pipe or device never ends, and a path may be closed or too long."""
+"""Paths: what lies at one, what a killed process left there, one folder put in the place of another."""
 
 import errno
 import os
 import shutil
 import stat
+import uuid
 from contextlib import suppress
 from pathlib import Path
 from typing import Literal
@@ -41,7 +42,7 @@ def _runs(pid: int) -> bool:
 
 
 def kind_at(path: Path | str) -> Kind | None:
-    """What lies at a path, links followed.
+    """What lies at a path, links followed, asked before it is read: a pipe or a device never ends.
 
     Returns:
         None where nothing does, which includes a link to nothing.
@@ -67,3 +68,19 @@ def kind_at(path: Path | str) -> Kind | None:
     if stat.S_ISFIFO(mode):
         return "pipe"
     return "socket" if stat.S_ISSOCK(mode) else "device"
+
+
+def replace_folder(made: Path, folder: Path) -> None:
+    """Put a folder that is complete in the place of another, which is kept until then and deleted after.
+
+    Args:
+        made: the new folder, on the same disk.
+        folder: where it belongs; it need not exist.
+    """
+    if folder.exists():
+        old = folder.parent / f".{folder.name}.{uuid.uuid4().hex}.old"
+        os.replace(folder, old)
+        os.replace(made, folder)
+        shutil.rmtree(old)
+    else:
+        os.replace(made, folder)
