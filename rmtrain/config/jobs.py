@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from rmtrain.config.crossvalidation import CandidateSettings, FoldSettings
 from rmtrain.config.dataset import DatasetSettings, SplitSettings
 from rmtrain.config.labels import AggregationSettings, LabelSourceSettings
 from rmtrain.config.model import BackboneSettings, EncoderSettings, HeadSettings, ScheduleSettings, TrainerSettings
@@ -137,6 +138,42 @@ class ScoreSettings(JobSettings):
     """File to write rewards to; None writes rewards.jsonl into the run folder."""
 
 
+@dataclass(kw_only=True)
+class CrossvalidateSettings(JobSettings):
+    """Judge every labelled step by models of the other tasks, and compare ways to make such models."""
+
+    head: str = "step_quality"
+    """The head: an ordinal step head of `heads`."""
+    folds: FoldSettings
+    """How tasks are divided."""
+    candidates: dict[str, CandidateSettings]
+    """The ways to make a model, by name."""
+    start: str | None = None
+    """Folder of a reward model, for candidates that name it: ``model: ${start}``."""
+    dataset: DatasetSettings
+    """The examples, of all splits; `dataset.path`=null makes them from `source` and `labels`."""
+    source: SourceSettings | None = None
+    """The log that the dataset is made from."""
+    labels: LabelSourceSettings
+    """The files of labels that the dataset is made from; `labels.path`=null takes those beside the log."""
+    annotations: str | None = None
+    """File of annotations, for annotators' own figures; None takes the corpus's, else none."""
+    verifiers: VerifierSettings
+    """The rules that judge the log's trajectories."""
+    backbone: BackboneSettings
+    """The shared pretrained model of candidates without a `model`."""
+    encoder: EncoderSettings
+    """How a trajectory becomes step vectors, in candidates without a `model`."""
+    heads: dict[str, HeadSettings]
+    """The dimensions that get labels, by name."""
+    schedule: ScheduleSettings
+    """How loss weights move; one head has the same all the time."""
+    trainer: TrainerSettings
+    """How each model is trained; its epochs are chosen among `folds.epochs`."""
+    tracking: TrackingSettings
+    """Where the run is recorded."""
+
+
 JOBS: dict[str, type[JobSettings]] = {
     "simulate": SimulateSettings,
     "ingest": IngestSettings,
@@ -145,4 +182,5 @@ JOBS: dict[str, type[JobSettings]] = {
     "build": BuildSettings,
     "train": TrainSettings,
     "score": ScoreSettings,
+    "crossvalidate": CrossvalidateSettings,
 }

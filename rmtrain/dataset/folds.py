@@ -19,8 +19,6 @@ def task_folds(task_ids: Iterable[str], n_folds: int, seed: int) -> list[frozens
     """
     tasks = sorted(set(task_ids))
     if n_folds < 2 or len(tasks) < n_folds:
-        raise ConfigError(
-            f"{len(tasks)} tasks cannot be divided into {n_folds} folds. Expected 2 to {len(tasks)} folds."
-        )
+        raise ConfigError(f"{len(tasks)} tasks cannot be divided into {n_folds} folds. Expected 2 to {len(tasks)}.")
     Random(f"folds/{seed}").shuffle(tasks)
     return [frozenset(tasks[start::n_folds]) for start in range(n_folds)]

@@ -7,17 +7,18 @@ when it is complete.
 import json
 import shutil
 import uuid
-from dataclasses import asdict, fields
+from dataclasses import asdict, fields, replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+import torch
 from pydantic import TypeAdapter, ValidationError
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from transformers import AutoConfig
 
-from rmtrain.config.model import EncoderSettings, ScheduleSettings, as_heads
+from rmtrain.config.model import BackboneSettings, EncoderSettings, HeadSettings, ScheduleSettings, as_heads
 from rmtrain.disk import replace_folder
 from rmtrain.errors import ConfigError, ModelError, first_line
 from rmtrain.model.backbone import Backbone
@@ -103,6 +104,34 @@ def load_model(folder: Path) -> RewardNetwork:
         ) from error
     backbone.is_causal = is_causal
     return model.eval()
+
+
+def continued(
+    folder: Path, backbone: BackboneSettings, heads: dict[str, HeadSettings], schedule: ScheduleSettings, seed: int = 0
+) -> RewardNetwork:
+    """A reward model to be trained further: backbone, trajectory encoder, and the heads of the same name and shape.
+
+    Args:
+        folder: of the reward model.
+        backbone: what of its backbone is trained; the other settings are not looked at.
+        heads: those of the new model; one that the old model lacks gets new weights.
+        schedule: how loss weights will move.
+        seed: seed of the new weights; the caller's random state is left alone.
+
+    Raises:
+        ModelError: as `load_model`.
+        ConfigError: `backbone.tune` is unknown or names too many layers.
+    """
+    old = load_model(folder)
+    card = replace(old.card, heads=dict(heads), schedule=schedule, backbone=str(folder), tune=backbone.tune)
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        model = RewardNetwork(old.backbone, card)
+    weights, held = model.scorer.state_dict(), old.scorer.state_dict()
+    fits = {name: held[name] for name, own in weights.items() if name in held and held[name].shape == own.shape}
+    model.scorer.load_state_dict(weights | fits)
+    model.backbone.set_tune(backbone.tune, backbone.top_layers)
+    return model
 
 
 def _card(raw: dict[str, Any]) -> Card:
