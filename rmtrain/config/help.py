@@ -29,6 +29,8 @@ Jobs, each with the settings to look at first:
                  annotations  labels.method  splits.seed
   score          a reward model and trajectories -> rewards
                  model  input
+  crossvalidate  labelled steps -> how well models of the other tasks judge them
+                 dataset.path  folds.seeds  folds.epochs
 
 Examples:
   python -m rmtrain

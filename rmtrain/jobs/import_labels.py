@@ -70,6 +70,8 @@ def _warnings(counts: LabelCounts, added: Appended) -> Iterator[str]:
             f"{counts.elsewhere:,} of {counts.rows:,} rows are about trajectories that are not in this corpus and were "
             "left out"
         )
+    if counts.without_step:
+        yield f"{counts.without_step:,} labels are on messages that are no step of the agent, and were left out"
     if counts.without_value:
         yield f"{counts.without_value:,} labels are null or no legal value; they are kept as they were given"
     if counts.skipped:

@@ -11,7 +11,8 @@ from rmtrain.config.jobs import JOBS
 from rmtrain.config.schema import hints
 
 GROUPS = sorted(path.name for path in conf_folder().iterdir() if path.is_dir())
-REQUIRED = {"score": ["model=FOLDER"], "folder": ["backbone.name=FOLDER"]}
+REQUIRED = {"score": ["model=FOLDER"], "folder": ["backbone.name=FOLDER"], "hotpotqa": ["start=FOLDER"]}
+JOB_OF_EXPERIMENT = {"hotpotqa": "crossvalidate"}
 
 
 def cases():
@@ -21,14 +22,15 @@ def cases():
             if group in ("job", "experiment"):
                 continue
             yield from ((job, group, option) for job in JOBS if group in hints(JOBS[job]))
-    yield from (("train", "experiment", option) for option in options("experiment"))
+    yield from ((JOB_OF_EXPERIMENT.get(option, "train"), "experiment", option) for option in options("experiment"))
 
 
 @pytest.mark.parametrize(("job", "group", "option"), list(cases()))
 def test_composes(job, group, option):
     choice = [f"{group}={option}"] if group else []
     needed = REQUIRED.get(job, []) + (REQUIRED["folder"] if (group, option) == ("backbone", "folder") else [])
-    settings = compose([f"job={job}", *choice, *needed])
+    needed += REQUIRED.get(option, []) if group == "experiment" else []
+    settings = compose([*([] if group == "experiment" else [f"job={job}"]), *choice, *needed])
     assert type(settings) is JOBS[job]
     assert settings.job == job
 

@@ -113,9 +113,9 @@ def test_the_remedy_for_a_name_that_is_not_there_works():
         (["+heads.correctness.erly=3"], r"unknown setting 'heads.correctness.erly'.* 'heads.correctness.early'\?$"),
         (
             ["job=verify", "trainer.epochs=3"],
-            r"unknown setting 'trainer.epochs'.* It is a setting of job=train, not of job=verify\.$",
+            r"unknown setting 'trainer.epochs'.* It is a setting of job=train, job=crossvalidate, not of job=verify\.$",
         ),
-        (["job=verify", "backbone=minilm"], r"unknown setting 'backbone'.* of job=train, not of job=verify\.$"),
+        (["job=verify", "backbone=minilm"], r"unknown setting 'backbone'.* of job=train, .*not of job=verify\.$"),
         (["trainer.epochs.more=3"], r"^setting 'trainer.epochs' is a whole number and has nothing below it"),
         (["trainer.epochs.epochs=3"], r"^setting 'trainer.epochs' is a whole number and has nothing below it"),
         (["heads.correctness={erly: 3}"], r"unknown setting 'heads.correctness.erly'.* 'heads.correctness.early'\?$"),

@@ -63,10 +63,14 @@ def test_candidates_stand_beside_simple_models_and_annotators(flow, built, train
 @pytest.mark.parametrize(
     ("overrides", "error", "message"),
     [
-        (["head=charm"], ConfigError, r"^head: unknown head 'charm'\. Known: correctness"),
+        (["head=charm"], ConfigError, r"^head: unknown head 'charm'\. Known: consistency"),
         (["head=correctness"], ConfigError, r"^head=correctness is a trajectory head of objective bce\. Only heads of"),
         (["folds.number=1"], ConfigError, r"^folds\.number is 1"),
-        (["dataset.path=null"], ConfigError, r"^there is no dataset to judge\. Name one: dataset\.path=FOLDER; or a log"),
+        (
+            ["dataset.path=null"],
+            ConfigError,
+            r"^there is no dataset to judge\. Name one: dataset\.path=FOLDER; or a log",
+        ),
         (["dataset.path=nowhere"], DataError, r"^dataset\.path=nowhere does not exist"),
     ],
 )

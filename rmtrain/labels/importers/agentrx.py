@@ -50,7 +50,7 @@ class AgentRxLabels:
         root = cause.get("failure_id") if isinstance(cause, dict) else None
         for message, failure in zip(self.messages(payload), payload["failures"], strict=True):
             if message not in place.steps:
-                continue  # a user's message
+                continue  # a user's message, counted where labels are imported
             category = failure.get("failure_category")
             codes = [re.sub(r"\W+", "_", category.strip().lower())] if isinstance(category, str) else []
             if root is not None and failure.get("failure_id") == root:

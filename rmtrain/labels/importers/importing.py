@@ -32,6 +32,7 @@ class LabelCounts:
         annotations: labels taken.
         without_value: of those, the ones that are null or no legal value.
         elsewhere: rows on a trajectory that is not here.
+        without_step: labels on a message that is no step of the agent, such as a user's; nobody is blamed by them.
         bad_rows: rows in quarantine.
         first_bad: the first of them.
         files: files that hold labels, with the format of each and the keys it is known by.
@@ -42,6 +43,7 @@ class LabelCounts:
     annotations: int = 0
     without_value: int = 0
     elsewhere: int = 0
+    without_step: int = 0
     bad_rows: int = 0
     first_bad: str | None = None
     files: dict[str, str] = field(default_factory=dict)
@@ -103,6 +105,7 @@ def _import(
                 yield bad
                 continue
             counts.annotations += len(found)
+            counts.without_step += sum(message not in place.steps for message in importer.messages(raw.payload))
             counts.without_value += sum(getattr(annotation, "value", 0) is None for annotation in found)
             yield from found
     if not counts.annotations:

@@ -135,6 +135,8 @@ def test_the_real_labels_all_find_their_steps(real_data: Path) -> None:
 def test_the_real_failures_blame_no_user(real_data: Path) -> None:
     folder = real_data / "agentrx-tau-retail"
     runs = trajectories(folder)
-    found = list(import_labels(LabelSourceSettings(path=str(folder)), runs, LabelCounts()))
+    counts = LabelCounts()
+    found = list(import_labels(LabelSourceSettings(path=str(folder)), runs, counts))
     assert len(found) == 14  # of 15, one points to a user's message
+    assert counts.without_step == 1
     assert len({row.trajectory_id for row in found if isinstance(row, StepLabel)}) == 9
