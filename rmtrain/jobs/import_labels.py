@@ -5,7 +5,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from rmtrain.config.jobs import ImportLabelsSettings
-from rmtrain.jobs.inputs import annotation_store, refuse_replacing, trajectories_of
+from rmtrain.jobs.inputs import annotation_store, quarantine_lines, refuse_replacing, trajectories_of
 from rmtrain.jobs.progress import progress
 from rmtrain.jobs.report import Report, next_command, table
 from rmtrain.labels.importers.importing import LabelCounts, import_labels
@@ -35,7 +35,7 @@ def run(settings: ImportLabelsSettings, folder: Path) -> Report:
         artefacts={"annotations": store, "quarantine": quarantine},
         counts={"labels": counts.annotations, "new": added.new, "changed": added.changed, "bad_rows": counts.bad_rows},
         figures={"read": asdict(counts), "store": asdict(added), "annotations": summary.as_dict()},
-        lines=_lines(summary),
+        lines=[*_lines(summary), *quarantine_lines(counts)],
         warnings=list(_warnings(counts, added)),
         next=[next_command(settings, "build", folder)] if trajectories is not None else [],
     )

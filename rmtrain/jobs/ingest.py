@@ -5,7 +5,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from rmtrain.config.jobs import IngestSettings
-from rmtrain.jobs.inputs import log_warnings, read_log, refuse_replacing
+from rmtrain.jobs.inputs import log_warnings, quarantine_lines, read_log, refuse_replacing
 from rmtrain.jobs.progress import progress
 from rmtrain.jobs.report import Report, next_command, number
 from rmtrain.trajectories.importers.base import IngestCounts
@@ -28,7 +28,7 @@ def run(settings: IngestSettings, folder: Path) -> Report:
         artefacts={"trajectories": trajectories, "quarantine": quarantine},
         counts={"trajectories": counts.trajectories, "bad_rows": counts.bad_rows, "files": counts.files},
         figures={"ingest": asdict(counts), "trajectories": asdict(summary)},
-        lines=_lines(summary),
+        lines=[*_lines(summary), *quarantine_lines(counts)],
         warnings=list(_warnings(counts, summary)),
         next=[next_command(settings, "verify", folder, trajectories=trajectories)],
     )

@@ -10,12 +10,14 @@ from rmtrain.config.jobs import JobSettings
 from rmtrain.config.source import SourceSettings
 from rmtrain.disk import Kind, kind_at
 from rmtrain.errors import DataError
-from rmtrain.trajectories.importers.base import BadRow, IngestCounts
+from rmtrain.trajectories.importers.base import BadRow, IngestCounts, QuarantineCounts
 from rmtrain.trajectories.importers.ingest import ingest
 from rmtrain.trajectories.schema import Trajectory
 from rmtrain.trajectories.store import Writer, read
 
 MAKERS = ("ingest", "simulate")
+SHOWN_REASONS = 5
+"""Kinds of reasons for quarantine that a report shows on the screen."""
 
 _PLAIN = re.compile(r"(?:[A-Za-z_/]|\.{1,2}/)[A-Za-z0-9_./@+-]*")  # read as text by Hydra without quotes
 _NO_TEXT = ("null", "true", "false", "nan", "inf")  # what it would read as something else
@@ -135,6 +137,15 @@ def read_log(source: SourceSettings, counts: IngestCounts, quarantine: Writer) -
             quarantine.add(row)
         else:
             yield row
+
+
+def quarantine_lines(counts: QuarantineCounts) -> list[str]:
+    """Kinds of reasons why rows are in quarantine, the commonest first."""
+    reasons = sorted(counts.reasons.items(), key=lambda item: -item[1])
+    lines = [f"  {n:,} x {reason}" for reason, n in reasons[:SHOWN_REASONS]]
+    if more := reasons[SHOWN_REASONS:]:
+        lines.append(f"  {sum(n for _, n in more):,} for {len(more)} other reasons; see report.json")
+    return ["  in quarantine:", *lines] if lines else []
 
 
 def log_warnings(counts: IngestCounts) -> Iterator[str]:

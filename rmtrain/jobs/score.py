@@ -8,7 +8,7 @@ from pathlib import Path
 from rmtrain.config.jobs import ScoreSettings
 from rmtrain.disk import kind_at
 from rmtrain.errors import ConfigError, DataError
-from rmtrain.jobs.inputs import assignment, log_warnings, read_log, refuse_replacing, trajectories_of
+from rmtrain.jobs.inputs import assignment, log_warnings, quarantine_lines, read_log, refuse_replacing, trajectories_of
 from rmtrain.jobs.progress import progress
 from rmtrain.jobs.report import Report, table
 from rmtrain.reward.scorer import RewardBreakdown, RewardModel
@@ -42,7 +42,10 @@ def run(settings: ScoreSettings, folder: Path) -> Report:
             "model": model.model_id,
             **({} if source is None else {"ingest": asdict(counts)}),
         },
-        lines=table(["head", "mean value"], [[name, mean] for name, mean in totals.means().items()]),
+        lines=[
+            *table(["head", "mean value"], [[name, mean] for name, mean in totals.means().items()]),
+            *quarantine_lines(counts),
+        ],
         warnings=[*log_warnings(counts), *_warnings(totals)],
     )
 

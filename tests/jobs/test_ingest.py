@@ -50,6 +50,7 @@ def test_every_row_is_accounted_for(log, tmp_path):
     assert (
         report.lines[1] == "  mean reward 0.500 of 2 rewarded  pass^1 0.500, pass^2 0.000"
     )  # 1 of 2 succeed; never both
+    assert report.lines[2:] == ["  in quarantine:", f"  1 x {next(iter(report.figures['ingest']['reasons']))}"]
     assert len(report.warnings) == 1
     assert report.warnings[0].startswith("1 of 3 rows could not be read and are in quarantine, the first: log.jsonl:2:")
     assert report.next == ["python -m rmtrain job=verify"]

@@ -11,7 +11,7 @@ from rmtrain.labels.importers.agentprocessbench import AgentProcessBenchLabels
 from rmtrain.labels.importers.agentrx import AgentRxLabels
 from rmtrain.labels.importers.base import LabelImporter, Place
 from rmtrain.labels.schema import Annotation
-from rmtrain.trajectories.importers.base import BadRow, quarantined
+from rmtrain.trajectories.importers.base import BadRow, QuarantineCounts, quarantined
 from rmtrain.trajectories.importers.ingest import shown_name
 from rmtrain.trajectories.importers.rows import SUFFIXES, has_suffix, read_rows
 from rmtrain.trajectories.schema import Trajectory
@@ -24,7 +24,7 @@ IMPORTERS: dict[str, LabelImporter] = {
 
 
 @dataclass
-class LabelCounts:
+class LabelCounts(QuarantineCounts):
     """What became of everything that was read; filled while `import_labels` runs.
 
     Attributes:
@@ -33,8 +33,6 @@ class LabelCounts:
         without_value: of those, the ones that are null or no legal value.
         elsewhere: rows on a trajectory that is not here.
         without_step: labels on a message that is no step of the agent, such as a user's; nobody is blamed by them.
-        bad_rows: rows in quarantine.
-        first_bad: the first of them.
         files: files that hold labels, with the format of each and the keys it is known by.
         skipped: files of the folder without any.
     """
@@ -44,8 +42,6 @@ class LabelCounts:
     without_value: int = 0
     elsewhere: int = 0
     without_step: int = 0
-    bad_rows: int = 0
-    first_bad: str | None = None
     files: dict[str, str] = field(default_factory=dict)
     skipped: list[str] = field(default_factory=list)
 
@@ -97,9 +93,8 @@ def _import(
                     continue
                 found = list(importer.annotations(raw.payload, place))
             except DataError as error:
-                counts.bad_rows += 1
                 bad = quarantined(raw, str(error), QUARANTINE_CHARS)
-                counts.first_bad = counts.first_bad or str(bad)
+                counts.note(bad)
                 if settings.on_bad_row == "stop":
                     raise DataError(f"{bad}. To quarantine such rows instead: labels.on_bad_row=skip") from None
                 yield bad

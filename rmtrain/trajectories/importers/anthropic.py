@@ -5,6 +5,7 @@ calls and thoughts of an assistant message stay one step, each tool result finds
 has no place elsewhere (an image, a signature) is kept under `extra`.
 """
 
+from collections.abc import Mapping
 from typing import Any
 
 from rmtrain.errors import DataError
@@ -100,11 +101,11 @@ def _pieces(index: int, message: Any) -> list[Any]:
         if not isinstance(block, dict | str):
             raise DataError(f"message {index}, block {position} is {kind_of(block)}. Expected an object with 'type'")
     if message.get("role") == "assistant":
-        return _assistant(message)
+        return _assistant(index, message)
     pieces: list[Any] = []
     for block in message["content"]:
         if isinstance(block, dict) and _is_result(block):
-            pieces.append(_result(block))
+            pieces.append(_result(index, block))
         elif pieces and pieces[-1]["role"] != "tool":
             pieces[-1]["content"].append(block)
         else:
@@ -115,7 +116,7 @@ def _pieces(index: int, message: Any) -> list[Any]:
     return pieces
 
 
-def _assistant(message: dict[str, Any]) -> list[Any]:
+def _assistant(index: int, message: dict[str, Any]) -> list[Any]:
     said: list[Any] = []
     thoughts: list[str] = []
     calls: list[Any] = []
@@ -127,26 +128,38 @@ def _assistant(message: dict[str, Any]) -> list[Any]:
             thoughts.append(block["thinking"])
             left += [rest] if (rest := unmapped(block, "type", "thinking")) else []
         elif kind in _CALLS:
-            calls.append({"function": {"name": block.get("name"), "arguments": block.get("input")}} | _rest(block))
+            calls.append(_call(index, block))
         elif isinstance(block, dict) and _is_result(block):
-            results.append(_result(block))
+            results.append(_result(index, block))
         else:
             said.append(block)
     found: dict[str, Any] = {"role": "assistant", "content": said, **unmapped(message, "role", "content")}
-    if thoughts:
-        found["thinking"] = "\n".join(thoughts)
-    if left:
-        found["thinking_blocks"] = left
-    if calls:
-        found["tool_calls"] = calls
-    return [found, *results]
+    from_blocks = {"thinking": "\n".join(thoughts), "thinking_blocks": left, "tool_calls": calls}
+    from_blocks = {key: value for key, value in from_blocks.items() if value}
+    _refuse_both(f"message {index}", found, from_blocks)
+    return [found | from_blocks, *results]
 
 
-def _rest(block: dict[str, Any]) -> dict[str, Any]:
-    """Of a call what is no name and no input; its type where a server ran it."""
-    return unmapped(block, "name", "input", *(["type"] if block["type"] == "tool_use" else []))
+def _call(index: int, block: dict[str, Any]) -> dict[str, Any]:
+    """A block as a call of chat; its type is kept where a server ran it."""
+    rest = unmapped(block, "name", "input", *(["type"] if block["type"] == "tool_use" else []))
+    call = {"function": {"name": block.get("name"), "arguments": block.get("input")}}
+    _refuse_both(f"a {block['type']} block of message {index}", rest, call)
+    return call | rest
 
 
-def _result(block: dict[str, Any]) -> dict[str, Any]:
-    known = ["tool_use_id", *(["type"] if block["type"] == "tool_result" else [])]
-    return {"role": "tool", "tool_call_id": block["tool_use_id"], "content": None, **unmapped(block, *known)}
+def _result(index: int, block: dict[str, Any]) -> dict[str, Any]:
+    rest = unmapped(block, "tool_use_id", "content", *(["type"] if block["type"] == "tool_result" else []))
+    result = {"role": "tool", "tool_call_id": block["tool_use_id"], "content": block.get("content")}
+    _refuse_both(f"a {block['type']} block of message {index}", rest, result)
+    return result | rest
+
+
+def _refuse_both(what: str, own: Mapping[str, Any], made: Mapping[str, Any]) -> None:
+    """Refuse what stands in the way of what its blocks become: one of the two would be lost.
+
+    Raises:
+        DataError: both have a key.
+    """
+    if both := own.keys() & made.keys():
+        raise DataError(f"{what} has '{min(both)}', which is made of blocks in this format")

@@ -5,6 +5,7 @@ quarantine and the rest of the file is read. To add a format, write an `Importer
 `rmtrain.trajectories.importers.ingest.IMPORTERS`.
 """
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,6 +14,9 @@ from typing import Any, Literal, Protocol, runtime_checkable
 from rmtrain.trajectories.schema import Record, Trajectory
 
 Place = Literal["task", "step", "context", "observation", "extra"]
+_PARTICULARS = re.compile(r"'[^']*'|\d[\d,.]*")
+_REASONS = 50  # kinds of reasons that are counted apart: hostile files may hold any number
+_REASON_CHARS = 200
 PLACES: tuple[Place, ...] = ("task", "step", "context", "observation", "extra")
 
 
@@ -83,7 +87,31 @@ class SkippedFile:
 
 
 @dataclass
-class IngestCounts:
+class QuarantineCounts:
+    """What is in quarantine.
+
+    Attributes:
+        bad_rows: rows in quarantine.
+        first_bad: the first of them.
+        reasons: how often each kind of reason was given; names and numbers in it are left out.
+    """
+
+    bad_rows: int = 0
+    first_bad: str | None = None
+    reasons: dict[str, int] = field(default_factory=dict)
+
+    def note(self, bad: BadRow) -> None:
+        """Count one row more."""
+        self.bad_rows += 1
+        self.first_bad = self.first_bad or str(bad)
+        kind = _PARTICULARS.sub("…", bad.reason)[:_REASON_CHARS]
+        if kind not in self.reasons and len(self.reasons) >= _REASONS:
+            kind = "other reasons"
+        self.reasons[kind] = self.reasons.get(kind, 0) + 1
+
+
+@dataclass
+class IngestCounts(QuarantineCounts):
     """What became of everything that was read; filled while `ingest` runs.
 
     Attributes:
@@ -91,8 +119,6 @@ class IngestCounts:
         files: files that hold rows of the format.
         rows: rows read; equals `trajectories` + `bad_rows`.
         trajectories: rows that became a trajectory.
-        bad_rows: rows in quarantine.
-        first_bad: the first of them.
         messages: messages in the rows that became trajectories, by where they went.
         skipped: files of the folder that were not read.
     """
@@ -101,8 +127,6 @@ class IngestCounts:
     files: int = 0
     rows: int = 0
     trajectories: int = 0
-    bad_rows: int = 0
-    first_bad: str | None = None
     messages: dict[Place, int] = field(default_factory=lambda: dict.fromkeys(PLACES, 0))
     skipped: list[SkippedFile] = field(default_factory=list)
 

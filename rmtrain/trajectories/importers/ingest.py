@@ -112,10 +112,9 @@ def _ingest(
     for result in islice(_results(root, importer, settings, counts), limit):
         counts.rows += 1
         if isinstance(result, BadRow):
-            counts.bad_rows += 1
             if settings.on_bad_row == "stop":
                 raise DataError(f"{result}. To put such rows into quarantine instead: source.on_bad_row=skip")
-            counts.first_bad = counts.first_bad or str(result)
+            counts.note(result)
             yield result
             continue
         trajectory = result.trajectory

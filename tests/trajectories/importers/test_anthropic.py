@@ -37,6 +37,24 @@ MESSAGES: list[dict[str, Any]] = [
 ]
 
 
+@pytest.mark.parametrize(
+    ("message", "named"),
+    [
+        ({"role": "user", "content": [{"type": "tool_result", "tool_use_id": "a", "role": "x"}]}, "role"),
+        (
+            {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "a", "tool_call_id": "b"}]},
+            "tool_call_id",
+        ),
+        ({"role": "assistant", "content": [{**USE, "function": "x"}]}, "function"),
+        ({"role": "assistant", "content": [USE], "tool_calls": []}, "tool_calls"),
+        ({"role": "assistant", "content": [{"type": "thinking", "thinking": "t"}], "thinking": "u"}, "thinking"),
+    ],
+)
+def test_what_stands_in_the_way_of_a_block_is_refused_not_lost(message: dict[str, Any], named: str):
+    with pytest.raises(DataError, match=rf"message 1 has '{named}', which is made of blocks"):
+        convert({"messages": [MESSAGES[0], message, *MESSAGES[3:]]})
+
+
 def convert(payload: Any) -> Converted:
     return AnthropicMessages().convert(Raw("a.jsonl", 7, None, "", payload=payload))
 

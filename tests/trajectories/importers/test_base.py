@@ -14,6 +14,25 @@ def test_a_skipped_file_reads_as_file_and_reason():
     assert str(SkippedFile("a.csv", "a table")) == "a.csv: a table"
 
 
+def test_reasons_are_counted_by_kind():
+    counts = IngestCounts()
+    for number in range(3):
+        reason = f"message {number} has role 'r{number}'. Expected one of: user"
+        counts.note(BadRow(file="a", line=number, reason=reason, raw=""))
+    counts.note(BadRow(file="a", line=9, reason="is empty", raw=""))
+    assert counts.reasons == {"message … has role …. Expected one of: user": 3, "is empty": 1}
+    assert (counts.bad_rows, counts.first_bad) == (4, "a:0: message 0 has role 'r0'. Expected one of: user")
+
+
+def test_hostile_reasons_take_bounded_space():
+    counts = IngestCounts()
+    for number in range(500):
+        counts.note(BadRow(file="a", line=1, reason="x" * number * 10 + chr(97 + number % 26) * (number % 90), raw=""))
+    assert len(counts.reasons) <= 51
+    assert max(map(len, counts.reasons)) <= 200
+    assert sum(counts.reasons.values()) == 500
+
+
 def test_two_counts_share_nothing():
     one, two = IngestCounts(), IngestCounts()
     one.messages["step"] += 1
