@@ -5,8 +5,6 @@ Exit status: 0 done, 1 a bug of ours (with a traceback), 2 something the user ca
 
 import errno
 import sys
-from datetime import UTC, datetime
-from importlib import import_module
 from pathlib import Path
 
 from rmtrain.config.help import help_text
@@ -19,11 +17,9 @@ MACHINE = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, e
 
 def run(settings: JobSettings, folder: Path) -> None:
     """Run one job; its report goes to ``folder/report.json`` and, as text, to standard output."""
-    started = datetime.now(UTC)
-    report = import_module(f"rmtrain.jobs.{settings.job}").run(settings, folder)
-    report.close(settings.record, started)
-    report.save(folder)
-    print(report.text())
+    from rmtrain.jobs.page import run_page
+
+    print(run_page(settings, folder).text())
 
 
 def main() -> int:

@@ -2,6 +2,7 @@
 
 import errno
 import os
+import re
 import shutil
 import stat
 import uuid
@@ -13,6 +14,7 @@ from rmtrain.errors import DataError
 
 Kind = Literal["file", "folder", "pipe", "socket", "device"]
 
+_PID = re.compile(r"[1-9][0-9]{0,8}")
 _SHOWN = 200  # characters of a path in a message
 
 
@@ -24,7 +26,7 @@ def remove_leftovers(folder: Path, start: str, end: str) -> None:
     with suppress(OSError):
         for path in list(folder.iterdir()):
             pid = path.name.removeprefix(start).split(".", 1)[0]
-            if path.name.startswith(start) and path.name.endswith(end) and pid.isdigit() and not _runs(int(pid)):
+            if path.name.startswith(start) and path.name.endswith(end) and _PID.fullmatch(pid) and not _runs(int(pid)):
                 if path.is_dir():
                     shutil.rmtree(path, ignore_errors=True)
                 else:
@@ -80,7 +82,11 @@ def replace_folder(made: Path, folder: Path) -> None:
     if folder.exists():
         old = folder.parent / f".{folder.name}.{uuid.uuid4().hex}.old"
         os.replace(folder, old)
-        os.replace(made, folder)
+        try:
+            os.replace(made, folder)
+        except OSError:
+            os.replace(old, folder)
+            raise
         shutil.rmtree(old)
     else:
         os.replace(made, folder)

@@ -61,6 +61,34 @@ def test_what_a_killed_process_left_is_removed_and_nothing_else(tmp_path: Path):
     remove_leftovers(tmp_path / "absent", ".a.", ".part")
 
 
+def test_what_cannot_take_its_place_leaves_what_was_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    for name in ("made", "kept"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / name).touch()
+    replace = os.replace
+
+    def refuse(source: Path, target: Path) -> None:
+        if source == tmp_path / "made":
+            raise OSError(errno.EIO, os.strerror(errno.EIO))
+        replace(source, target)
+
+    monkeypatch.setattr(os, "replace", refuse)
+    with pytest.raises(OSError, match="Input/output error"):
+        replace_folder(tmp_path / "made", tmp_path / "kept")
+    assert [path.name for path in (tmp_path / "kept").iterdir()] == ["kept"]
+    assert {path.name for path in tmp_path.iterdir()} == {"made", "kept"}
+
+
+@pytest.mark.parametrize("pid", ["²", "0", "", "9" * 400, "01"])
+def test_what_is_no_process_number_is_left_alone(tmp_path: Path, pid: str):
+    try:
+        (tmp_path / f".a.{pid}.part").touch()
+    except OSError:
+        pytest.skip("no file can have such a name")
+    remove_leftovers(tmp_path, ".a.", ".part")
+    assert len(list(tmp_path.iterdir())) == 1
+
+
 def test_a_folder_takes_the_place_of_another_or_of_none(tmp_path: Path):
     for text in ("old", "new"):
         made = tmp_path / "made"

@@ -11,6 +11,7 @@ PACKAGE = ROOT / "rmtrain"
 
 # Modules without a test file of their own, each with what covers it.
 COVERED_ELSEWHERE = {
+    "config/crossvalidation.py": "tests/config/test_jobs.py",
     "config/dataset.py": "tests/config/test_jobs.py",
     "config/paths.py": "tests/config/test_jobs.py",
     "config/tracking.py": "tests/config/test_jobs.py",

@@ -169,7 +169,7 @@ def _refuse_nameless(overrides: Sequence[str]) -> None:
             override = parser.parse_override(text)
             value = None if override.is_sweep_override() else override.value()
             names = value if isinstance(value, list) else [value]
-            if not override.is_sweep_override() and not all(isinstance(name, str) for name in names):
+            if not override.is_sweep_override() and not all(isinstance(name, str | dict) for name in names):
                 raise ConfigError(f"{text}: expected a name: {', '.join(known)}.")
 
 

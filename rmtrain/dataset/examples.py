@@ -64,3 +64,10 @@ def unit_labels(name: str, head: HeadSettings, example: Example) -> tuple[Value,
     if head.level == "step":
         return example.step_labels.get(name) or (None,) * len(example.blocks)
     return (example.trajectory_labels.get(name),)
+
+
+def hard_class(label: Value) -> int | None:
+    """The class that a distribution puts most on; None where two share it, and for any other label."""
+    if not isinstance(label, tuple) or label.count(max(label)) > 1:
+        return None
+    return label.index(max(label))

@@ -1,13 +1,13 @@
-"""job=crossvalidate: labelled steps → how well models of the other tasks judge them, beside simple models and people.
+"""job=crossvalidate: labelled steps → how well models of other tasks tell them, beside simple models and annotators.
 
 For sets too small to be divided once: each fold is the test set in turn. Whatever is chosen is chosen inside the
 training folds.
 """
 
+import json
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
-from datetime import UTC, datetime
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,10 +21,12 @@ from rmtrain.config.jobs import (
     VerifySettings,
 )
 from rmtrain.config.labels import AggregationSettings
-from rmtrain.dataset.examples import Example, unit_labels
+from rmtrain.dataset.examples import Example, hard_class, unit_labels
 from rmtrain.dataset.store import Dataset, load
+from rmtrain.disk import remove_leftovers
 from rmtrain.errors import ConfigError, DataError, unknown
-from rmtrain.jobs.inputs import annotation_store, command, corpus_folder, existing
+from rmtrain.jobs.inputs import annotation_store, check_dataset, command, corpus_folder, existing
+from rmtrain.jobs.page import run_page
 from rmtrain.jobs.report import Report, table
 from rmtrain.labels.aggregate import aggregate
 from rmtrain.labels.schema import ANNOTATION, StepLabel
@@ -33,56 +35,53 @@ from rmtrain.tracking.tracker import Tracker
 from rmtrain.trajectories.store import read
 
 if TYPE_CHECKING:
-    from rmtrain.model.crossvalidation import Taught, Trial
-    from rmtrain.model.evaluation.steps import JudgedSteps
+    from rmtrain.model.crossvalidation import OutOfFold, Taught
+    from rmtrain.model.evaluation.steps import SaidSteps
     from rmtrain.model.network import RewardNetwork
 
 MAJORITY, BASELINE = "majority", "tf-idf and counts"
+Answers = dict[tuple[str, str, int], StepLabel]
+"""The latest answer by annotator, trajectory_id and step_index."""
 
 
 def run(settings: CrossvalidateSettings, folder: Path) -> Report:
-    """Judge every labelled step once for each candidate and division into folds."""
+    """Tell every labelled step once for each candidate and division into folds."""
     from tqdm import tqdm
 
-    from rmtrain.model.crossvalidation import Judgement, Trial
+    from rmtrain.model.crossvalidation import Crossvalidation
+    from rmtrain.model.evaluation.baselines import STRENGTHS
 
     _check(settings)
-    dataset = _dataset(settings)
-    examples = _labelled(settings, dataset)
-    annotations = _annotations(settings, {example.trajectory_id for example in examples})
-    trial = Trial(
-        name=settings.head,
-        head=settings.heads[settings.head],
-        examples=examples,
-        folds=settings.folds,
-        trainer=settings.trainer,
-        scratch=folder / "checkpoints",
-        cache=Path(settings.paths.runs) / "features" if settings.backbone.tune == "frozen" else None,
-    )
-    tracker = Tracker(settings.tracking, folder.name, {"dataset": dataset.digest})
+    dataset, warnings = _dataset(settings)
+    head = settings.heads[settings.head]
+    whole = Crossvalidation(settings.head, head, _labelled(settings, dataset), settings.folds)
+    gold, said = _answers(settings, {example.trajectory_id for example in whole.examples})
+    starts = {name: _start(settings, dataset, candidate.model) for name, candidate in settings.candidates.items()}
+    taught = _taught(settings, whole.examples, said)
+    remove_leftovers(folder, ".folds.", ".partial")
+    scratch = folder / f".folds.{os.getpid()}.partial"
+    cache = Path(settings.paths.runs) / "features" if settings.backbone.tune == "frozen" else None
+    tracker = Tracker(settings.tracking, settings.corpus, {"dataset": dataset.digest})
     is_done = False
     try:
         seeds = settings.folds.seeds
-        found: dict[str, list[Judgement]] = {
-            MAJORITY: [trial.majority(seed) for seed in seeds],
-            BASELINE: [trial.baseline(seed) for seed in seeds],
+        found = {
+            MAJORITY: [whole.run(whole.majority(), [None], seed) for seed in seeds],
+            BASELINE: [whole.run(whole.logistic(), STRENGTHS, seed) for seed in seeds],
         }
-        taught = _votes(settings.head, annotations)
-        n_folds = len(settings.candidates) * len(seeds) * settings.folds.number
+        n_folds = len(starts) * len(seeds) * settings.folds.number
         with tqdm(total=n_folds, desc="folds", unit="fold", disable=not settings.trainer.progress) as bar:
-            for name, candidate in settings.candidates.items():
-                start = _start(settings, candidate.model)
-                more = _whole(examples, taught) if candidate.annotators else None
-                found[name] = [trial.judge(start, seed, more, bar.update) for seed in seeds]
-        report = _report(settings, dataset, trial, found, annotations)
-        for name, row in report.figures["judges"].items():
-            values = {key: row[key]["value"] for key in row if row[key]["value"] is not None}
-            tracker.metrics({f"{key}/{name.replace(' ', '_')}": value for key, value in values.items()})
+            for name, start in starts.items():
+                more = taught if settings.candidates[name].annotators else None
+                recipe = whole.trained(start, settings.trainer, scratch, cache, more)
+                found[name] = [whole.run(recipe, settings.folds.epochs, seed, bar.update) for seed in seeds]
+        report = _report(settings, dataset, whole.examples, found, gold, said)
+        _record(settings, dataset, report, tracker)
         is_done = True
     finally:
         tracker.close(is_done)
-    if tracker.problem is not None:
-        report.warnings.append(tracker.problem)
+    recorded = [] if tracker.problem is None else [tracker.problem]
+    report.warnings = [*warnings, *report.warnings, *whole.notes, *recorded]
     return report
 
 
@@ -100,27 +99,41 @@ def _check(settings: CrossvalidateSettings) -> None:
             f"head={settings.head} is a {head.level} head of objective {head.objective}. Only heads of steps with "
             "ordered classes (level step, objective ordinal) are cross-validated."
         )
-    check_folds(settings.folds)
+    if taken := {MAJORITY, BASELINE} & settings.candidates.keys():
+        raise ConfigError(f"candidates: '{min(taken)}' is the name of a simple model. Give the candidate another name.")
     check_trainer(settings.trainer)
+    check_folds(settings.folds, settings.trainer)
     check_backbone(settings.backbone)
 
 
-def _dataset(settings: CrossvalidateSettings) -> Dataset:
-    """The dataset that is named, or made of the log by the pages of the jobs that lead to one."""
-    if settings.dataset.path is not None:
-        return load(existing(settings.dataset.path, "dataset.path", command(settings, "build"), "folder"))
-    if settings.source is None or not settings.source.path:
-        raise ConfigError("there is no dataset to judge. Name one: dataset.path=FOLDER; or a log: source.path=PATH")
+def _dataset(settings: CrossvalidateSettings) -> tuple[Dataset, list[str]]:
+    """The dataset that is named, or made of the log by the pages of the jobs that lead to one, or the corpus's."""
+    log = settings.source.path if settings.source else None
+    if settings.dataset.path is not None and log:
+        raise ConfigError("dataset.path and source.path both say what to learn from. Give one of them")
+    base, warnings = corpus_folder(settings), list[str]()
+    if log:
+        for page in _road(settings, log):
+            report = run_page(page, base / page.job)
+            print(report.text().splitlines()[0])
+            warnings += [f"{page.job}: {warning}" for warning in report.warnings]
+    place = settings.dataset.path or base / "build" / "dataset"
+    dataset = load(existing(place, "dataset.path", command(settings, "build"), "folder"))
+    check_dataset(dataset, settings.encoder, {settings.head: settings.heads[settings.head]})
+    return dataset, warnings
+
+
+def _road(settings: CrossvalidateSettings, log: str) -> list[JobSettings]:
+    assert settings.source is not None  # it holds the log
     common: dict[str, Any] = {"corpus": settings.corpus, "paths": settings.paths}
-    base = corpus_folder(settings)
-    labels = settings.labels if settings.labels.path else replace(settings.labels, path=settings.source.path)
-    pages: list[JobSettings] = [
+    labels = settings.labels if settings.labels.path else replace(settings.labels, path=log)
+    return [
         IngestSettings(job="ingest", source=settings.source, **common),
         VerifySettings(job="verify", verifiers=settings.verifiers, **common),
         ImportLabelsSettings(job="import_labels", labels=labels, **common),
         BuildSettings(
             job="build",
-            verdicts=str(base / "verify" / "verdicts.jsonl"),
+            verdicts=str(corpus_folder(settings) / "verify" / "verdicts.jsonl"),
             labels=AggregationSettings(),
             splits=SplitSettings(),
             heads=settings.heads,
@@ -128,21 +141,10 @@ def _dataset(settings: CrossvalidateSettings) -> Dataset:
             **common,
         ),
     ]
-    for page in pages:
-        started = datetime.now(UTC)
-        report: Report = import_module(f"rmtrain.jobs.{page.job}").run(page, base / page.job)
-        report.close(page.record, started)
-        report.save(base / page.job)
-        print(report.text().splitlines()[0])
-    return load(base / "build" / "dataset")
 
 
 def _labelled(settings: CrossvalidateSettings, dataset: Dataset) -> list[Example]:
     head = settings.heads[settings.head]
-    held = dataset.heads.get(settings.head)
-    wanted = {"level": head.level, "objective": head.objective, "classes": head.classes}
-    if held != wanted:
-        raise ConfigError(f"head '{settings.head}' is {wanted}, but {dataset.folder} was built with {held}.")
     examples = [
         example
         for data in dataset.splits.values()
@@ -154,93 +156,122 @@ def _labelled(settings: CrossvalidateSettings, dataset: Dataset) -> list[Example
     return sorted(examples, key=lambda example: example.trajectory_id)
 
 
-def _annotations(settings: CrossvalidateSettings, ids: set[str]) -> list[StepLabel]:
-    """What annotators, not experts, said of the steps that are judged."""
+def _answers(settings: CrossvalidateSettings, ids: set[str]) -> tuple[Answers, Answers]:
+    """What experts said of the steps, and what annotators did."""
     if settings.annotations is not None:
         path = existing(settings.annotations, "annotations", command(settings, "import_labels"))
     else:
         path = annotation_store(settings)
         if not path.is_file():
-            return []
-    latest = {
-        (row.annotator, row.trajectory_id, row.step_index): row
-        for row in read(path, ANNOTATION)
-        if isinstance(row, StepLabel) and row.role == "annotator" and row.dimension == settings.head
-    }
-    return [row for row in latest.values() if row.trajectory_id in ids]
+            return {}, {}
+    found: dict[str, Answers] = {"gold": {}, "annotator": {}}
+    for row in read(path, ANNOTATION):
+        if isinstance(row, StepLabel) and row.dimension == settings.head and row.trajectory_id in ids:
+            found[row.role][row.annotator, row.trajectory_id, row.step_index] = row
+    return found["gold"], found["annotator"]
 
 
-def _votes(head: str, annotations: Sequence[StepLabel]) -> Mapping[tuple[str, int], tuple[float, ...]]:
-    return aggregate(annotations).steps.get(head, {})
-
-
-def _whole(examples: Sequence[Example], votes: Mapping[tuple[str, int], tuple[float, ...]]) -> "Taught":
-    """Vote shares as labels of whole trajectories, step by step."""
+def _taught(settings: CrossvalidateSettings, examples: Sequence[Example], said: Answers) -> "Taught | None":
+    """Shares of annotators' votes as labels of whole trajectories; None where no candidate asks for them."""
+    asking = [name for name, candidate in settings.candidates.items() if candidate.annotators]
+    if not asking:
+        return None
+    votes = aggregate(said.values()).steps.get(settings.head)
     if not votes:
-        raise DataError("there are no annotators to learn from. Import their labels (job=import_labels), or leave out "
-                        "the candidates with annotators=true")  # fmt: skip
-    return {
-        example.trajectory_id: tuple(votes.get((example.trajectory_id, i)) for i in range(len(example.blocks)))
-        for example in examples
-    }
+        raise DataError(
+            f"there are no annotators for candidates.{asking[0]} to learn from. Import their labels "
+            f"(job=import_labels), or set candidates.{asking[0]}.annotators=false"
+        )
+    return {e.trajectory_id: tuple(votes.get((e.trajectory_id, i)) for i in range(len(e.blocks))) for e in examples}
 
 
-def _start(settings: CrossvalidateSettings, model: str | None) -> "RewardNetwork":
+def _start(settings: CrossvalidateSettings, dataset: Dataset, model: str | None) -> "RewardNetwork":
     from rmtrain.model.checkpoint import continued
     from rmtrain.model.network import new_model
 
-    heads, seed = {settings.head: settings.heads[settings.head]}, settings.trainer.seed
-    if model is not None:
-        return continued(Path(model), settings.backbone, heads, settings.schedule, seed)
-    return new_model(settings.backbone, settings.encoder, heads, settings.schedule, seed=seed)
+    heads = {settings.head: settings.heads[settings.head]}
+    if model is None:
+        return new_model(settings.backbone, settings.encoder, heads, settings.schedule, seed=settings.trainer.seed)
+    start = continued(Path(model), settings.backbone, heads, settings.schedule)
+    if start.card.dataset_digest == dataset.digest:
+        raise ConfigError(f"{model} was trained on this very dataset, so it knows what it would be tested on.")
+    check_dataset(dataset, start.card.encoder, heads)
+    return start
+
+
+def _record(settings: CrossvalidateSettings, dataset: Dataset, report: Report, tracker: Tracker) -> None:
+    tracker.params({"backbone": settings.backbone.name, "tune": settings.backbone.tune, "dataset": dataset.digest})
+    tracker.text(json.dumps(settings.record, indent=2, default=str), "settings.json")
+    tracker.dataset(settings.corpus, dataset.digest, str(dataset.folder.resolve()), {})
+    for name, row in report.figures["models"].items():
+        values = {key: row[key]["value"] for key in row if row[key]["value"] is not None}
+        tracker.metrics({f"{key}/{name.replace(' ', '_')}": value for key, value in values.items()})
+    rows = [
+        {"who": name, "is_annotator": kind == "annotators", "figure": key, **value}
+        for kind in ("models", "annotators")
+        for name, row in report.figures[kind].items()
+        for key, value in row.items()
+    ]
+    tracker.table(rows, "report/steps.json")
 
 
 def _report(
     settings: CrossvalidateSettings,
     dataset: Dataset,
-    trial: "Trial",
-    found: Mapping[str, Sequence[Any]],
-    annotations: Sequence[StepLabel],
+    examples: Sequence[Example],
+    found: "Mapping[str, Sequence[OutOfFold]]",
+    gold: Answers,
+    said: Answers,
 ) -> Report:
-    from rmtrain.model.evaluation.steps import differences, intervals
+    from rmtrain.model.evaluation.steps import SaidSteps, differences
 
-    labels = [_classes(settings, example) for example in trial.examples]
-    judged = {name: _judged(trial.examples, labels, rows) for name, rows in found.items()}
-    n_classes = settings.heads[settings.head].classes
-    own = {name: _figures(rows, n_classes) for name, rows in judged.items()}
+    head = settings.heads[settings.head]
+    labels = [tuple(map(hard_class, unit_labels(settings.head, head, example))) for example in examples]
+    told = {
+        name: [
+            SaidSteps(example.task_id, label, classes)
+            for row in rows
+            for example, label, classes in zip(examples, labels, row.classes, strict=True)
+        ]
+        for name, rows in found.items()
+    }
+    models = {name: _figures(rows, head.classes) for name, rows in told.items()}
     against = {
-        name: {key: asdict(value) for key, value in differences(judged[name], judged[BASELINE], n_classes).items()}
+        name: {key: asdict(v) for key, v in differences(told[name], told[BASELINE], head.classes).items()}
         for name in settings.candidates
     }
-    people = {
-        name: {key: asdict(value) for key, value in intervals(rows, n_classes).items()}
-        for name, rows in _people(trial.examples, labels, annotations).items()
-    }
-    ranks = {name: _rank(own[name]["kappa"]["value"], people) for name in settings.candidates}
+    expert = {(trajectory_id, step) for _, trajectory_id, step in gold}
+    people = {name: _figures(rows, head.classes) for name, rows in _annotators(examples, labels, expert, said).items()}
+    ranks = {name: _rank(models[name]["kappa"]["value"], people) for name in settings.candidates}
     n_steps = sum(label is not None for row in labels for label in row)
+    n_split = sum(
+        label is not None and hard_class(label) is None
+        for example in examples
+        for label in unit_labels(settings.head, head, example)
+    )
     return Report(
         job=settings.job,
         artefacts={"dataset": dataset.folder},
         counts={
-            "trajectories": len(labels),
+            "trajectories": len(examples),
             "steps": n_steps,
-            "tasks": len({example.task_id for example in trial.examples}),
+            "tasks": len({example.task_id for example in examples}),
             "annotators": len(people),
         },
         figures={
-            "judges": own,
+            "models": models,
             "minus_baseline": against,
             "annotators": people,
             "rank_among_annotators": ranks,
-            "epochs": {name: [list(row.epochs) for row in rows] for name, rows in found.items() if rows[0].epochs},
+            "chosen": {name: [list(row.chosen) for row in rows] for name, rows in found.items() if name != MAJORITY},
             "dataset_digest": dataset.digest,
         },
-        lines=list(_lines(own, against, people, ranks)),
-        warnings=[] if n_steps >= 1000 else [f"{n_steps:,} labelled steps are few: mind the intervals"],
+        lines=list(_lines(models, against, people, ranks)),
+        warnings=list(_warnings(n_steps, n_split, said, people)),
     )
 
 
-def _figures(rows: "Sequence[JudgedSteps]", n_classes: int) -> dict[str, dict[str, float | None]]:
+def _figures(rows: "Sequence[SaidSteps]", n_classes: int) -> dict[str, dict[str, float | None]]:
     from rmtrain.model.evaluation.steps import intervals
 
     found = {key: asdict(value) for key, value in intervals(rows, n_classes).items()}
@@ -248,63 +279,50 @@ def _figures(rows: "Sequence[JudgedSteps]", n_classes: int) -> dict[str, dict[st
     return found | {"kappa_until_first_error": asdict(early["kappa"])}
 
 
-def _classes(settings: CrossvalidateSettings, example: Example) -> tuple[int | None, ...]:
-    labels = unit_labels(settings.head, settings.heads[settings.head], example)
-    return tuple(
-        max(range(len(label)), key=label.__getitem__) if isinstance(label, tuple) else None for label in labels
-    )
+def _annotators(
+    examples: Sequence[Example],
+    labels: Sequence[tuple[int | None, ...]],
+    expert: set[tuple[str, int]],
+    said: Answers,
+) -> "dict[str, list[SaidSteps]]":
+    """What each annotator said of the steps that an expert labelled, in the trajectories that they were given."""
+    from rmtrain.model.evaluation.steps import SaidSteps
 
-
-def _judged(
-    examples: Sequence[Example], labels: Sequence[tuple[int | None, ...]], rows: Sequence[Any]
-) -> "list[JudgedSteps]":
-    from rmtrain.model.evaluation.steps import JudgedSteps
-
-    return [
-        JudgedSteps(example.task_id, label, said)
-        for row in rows
-        for example, label, said in zip(examples, labels, row.classes, strict=True)
-    ]
-
-
-def _people(
-    examples: Sequence[Example], labels: Sequence[tuple[int | None, ...]], annotations: Sequence[StepLabel]
-) -> "dict[str, list[JudgedSteps]]":
-    from rmtrain.model.evaluation.steps import JudgedSteps
-
-    said = {(row.annotator, row.trajectory_id, row.step_index): row.value for row in annotations}
-    return {
-        name: [
-            JudgedSteps(e.task_id, label, tuple(said.get((name, e.trajectory_id, i)) for i in range(len(e.blocks))))
-            for e, label in zip(examples, labels, strict=True)
-        ]
-        for name in sorted({row.annotator for row in annotations})
-    }
+    given = {(name, trajectory_id) for name, trajectory_id, _ in said}
+    values = {key: row.value for key, row in said.items()}
+    found: dict[str, list[SaidSteps]] = {}
+    for example, label in zip(examples, labels, strict=True):
+        known = tuple(c if (example.trajectory_id, i) in expert else None for i, c in enumerate(label))
+        if any(c is not None for c in known):
+            for name in sorted(name for name, trajectory_id in given if trajectory_id == example.trajectory_id):
+                own = tuple(values.get((name, example.trajectory_id, i)) for i in range(len(label)))
+                found.setdefault(name, []).append(SaidSteps(example.task_id, known, own))
+    return found
 
 
 def _rank(value: float | None, people: Mapping[str, Mapping[str, Mapping[str, float | None]]]) -> int | None:
-    """Place among the annotators by kappa, 1 the best; None without annotators or figure."""
-    if value is None or not people:
+    """Place by kappa among the annotators who have one, 1 the best; None without annotators or figure."""
+    known = [kappa for row in people.values() if (kappa := row["kappa"]["value"]) is not None]
+    if value is None or not known:
         return None
-    return 1 + sum((row["kappa"]["value"] or 0.0) > value for row in people.values())
+    return 1 + sum(kappa > value for kappa in known)
 
 
 def _lines(
-    own: Mapping[str, Any], against: Mapping[str, Any], people: Mapping[str, Any], ranks: Mapping[str, int | None]
+    models: Mapping[str, Any], against: Mapping[str, Any], people: Mapping[str, Any], ranks: Mapping[str, int | None]
 ) -> Iterator[str]:
     keys = ("step_accuracy", "first_error_accuracy", "kappa", "kappa_until_first_error")
-    header = ["judge", "step accuracy", "first error", "kappa", "kappa to first error"]
+    header = ["", "step accuracy", "first error", "kappa", "kappa to first error"]
     yield ""
-    yield from table(header, [[name, *(_with_interval(row[key]) for key in keys)] for name, row in own.items()])
+    yield from table(header, [[name, *(_with_interval(row[key]) for key in keys)] for name, row in models.items()])
     if people:
-        best = sorted(people, key=lambda name: -(people[name]["kappa"]["value"] or 0.0))
-        yield f"  the {len(people)} annotators themselves:"
-        yield from table(
-            header[:4], [[name, *(_with_interval(people[name][key]) for key in keys[:3])] for name in best]
-        )
+        kappas = {name: row["kappa"]["value"] for name, row in people.items()}
+        best = sorted(people, key=lambda name: (kappas[name] is None, -(kappas[name] or 0.0)))
+        yield f"  the {len(people)} annotators, on the steps that experts labelled:"
+        yield from table(header, [[name, *(_with_interval(people[name][key]) for key in keys)] for name in best])
     yield ""
     for name, row in against.items():
-        rank = "" if ranks[name] is None else f", place {ranks[name]} among {len(people)} annotators and itself"
+        rank = "" if ranks[name] is None else f"; place {ranks[name]} among the annotators"
         yield f"  {name}: kappa {_with_interval(row['kappa'], '+.3f')} above '{BASELINE}'{rank}"
     yield "  (95 % intervals over tasks)"
 
@@ -314,3 +332,12 @@ def _with_interval(interval: Mapping[str, float | None], form: str = ".3f") -> s
     if value is None:
         return None
     return f"{value:{form}}" + ("" if low is None or high is None else f" [{low:{form}}, {high:{form}}]")
+
+
+def _warnings(n_steps: int, n_split: int, said: Answers, people: Mapping[str, Any]) -> Iterator[str]:
+    if n_steps < 1000:
+        yield f"{n_steps:,} labelled steps are few: mind the intervals"
+    if n_split:
+        yield f"{n_split:,} steps have labels that favour no class: models learn from them, figures leave them out"
+    if said and not people:
+        yield "no expert labelled a step, so annotators are not measured: the labels are made of their own answers"

@@ -3,15 +3,18 @@
 import os
 import re
 import shlex
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from rmtrain.config.jobs import JobSettings
+from rmtrain.config.model import EncoderSettings, HeadSettings
 from rmtrain.config.source import SourceSettings
+from rmtrain.dataset.store import Dataset
 from rmtrain.disk import Kind, kind_at
-from rmtrain.errors import DataError
+from rmtrain.errors import ConfigError, DataError
 from rmtrain.trajectories.importers.base import BadRow, IngestCounts, QuarantineCounts
 from rmtrain.trajectories.importers.ingest import ingest
+from rmtrain.trajectories.render import RenderOptions, render_hash
 from rmtrain.trajectories.schema import Trajectory
 from rmtrain.trajectories.store import Writer, read
 
@@ -81,6 +84,28 @@ def existing(path: str | Path, setting: str, remedy: str, expected: Kind = "file
     if kind != expected:
         raise DataError(f"{setting}={path} is a {kind}. Expected a {expected}: {setting}=PATH, or make it: {remedy}")
     return Path(path)
+
+
+def check_dataset(dataset: Dataset, encoder: EncoderSettings, heads: Mapping[str, HeadSettings]) -> None:
+    """Refuse a dataset that reads or is labelled otherwise than a model of these settings expects.
+
+    Raises:
+        ConfigError: what differs, and what to do.
+    """
+    expected = render_hash(RenderOptions(markers=encoder.markers))
+    if dataset.render_hash != expected:
+        raise ConfigError(
+            f"{dataset.folder} was rendered with markers={dataset.markers} (hash {dataset.render_hash}), but this run "
+            f"reads markers={encoder.markers} (hash {expected}). Build it again, or set encoder.markers alike."
+        )
+    for name, head in heads.items():
+        held = dataset.heads.get(name)
+        wanted = {"level": head.level, "objective": head.objective, "classes": head.classes}
+        if held != wanted:
+            raise ConfigError(
+                f"head '{name}' is {wanted}, but {dataset.folder} was built "
+                f"{'without it' if held is None else f'with {held}'}. Build it again with these heads: job=build"
+            )
 
 
 def refuse_replacing(given: Path, made: Iterable[Path], remedy: str = "hydra.run.dir=FOLDER") -> None:

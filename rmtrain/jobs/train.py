@@ -10,12 +10,11 @@ from rmtrain.config.jobs import TrainSettings
 from rmtrain.dataset.store import Dataset, load
 from rmtrain.errors import ConfigError, DataError, unknown
 from rmtrain.jobs.embedded import EMBEDDED, load_embedded
-from rmtrain.jobs.inputs import assignment, command, existing
+from rmtrain.jobs.inputs import assignment, check_dataset, command, existing
 from rmtrain.jobs.report import Report, short, table
 from rmtrain.model.objectives import check_heads
 from rmtrain.schedule import check_schedule
 from rmtrain.tracking.tracker import Tracker
-from rmtrain.trajectories.render import RenderOptions, render_hash
 
 if TYPE_CHECKING:
     from rmtrain.model.evaluation.figures import HeadRow
@@ -115,21 +114,7 @@ def _dataset(settings: TrainSettings) -> Dataset:
         dataset = load_embedded(settings)
     else:
         dataset = load(existing(settings.dataset.path, "dataset.path", command(settings, "build"), "folder"))
-    folder = dataset.folder
-    expected = render_hash(RenderOptions(markers=settings.encoder.markers))
-    if dataset.render_hash != expected:
-        raise ConfigError(
-            f"{folder} was rendered with markers={dataset.markers} (hash {dataset.render_hash}), but this run reads "
-            f"markers={settings.encoder.markers} (hash {expected}). Build it again, or set encoder.markers alike."
-        )
-    for name, head in settings.heads.items():
-        held = dataset.heads.get(name)
-        wanted = {"level": head.level, "objective": head.objective, "classes": head.classes}
-        if held != wanted:
-            raise ConfigError(
-                f"head '{name}' is {wanted}, but {folder} was built "
-                f"{'without it' if held is None else f'with {held}'}. Build it again with these heads: job=build"
-            )
+    check_dataset(dataset, settings.encoder, settings.heads)
     return dataset
 
 

@@ -103,6 +103,13 @@ def aggregate(
         labels.n_annotations += 1
         if isinstance(annotation, StepLabel | TrajectoryLabel) and annotation.value is None:
             labels.drop("answers without a legal value")
+            if isinstance(annotation, StepLabel):  # it withdraws what the same person said before
+                group = gold if annotation.role == "gold" else votes
+                subject = (annotation.trajectory_id, annotation.step_index)
+                group[annotation.dimension][subject].pop(annotation.annotator, None)
+            else:
+                by_role = values[annotation.dimension, annotation.trajectory_id]
+                by_role[annotation.role].pop(annotation.annotator, None)
         elif isinstance(annotation, StepLabel):
             group = gold if annotation.role == "gold" else votes
             subject = (annotation.trajectory_id, annotation.step_index)
@@ -120,8 +127,8 @@ def aggregate(
             for a, b, target, share in ranking_pairs(annotation):
                 _note(opinions, annotation.dimension, annotation.task_id, a, b, share, annotation.annotator, target)
     for dimension in dict.fromkeys([*votes, *gold]):
-        said = {} if settings.method == "gold" else dict(votes.get(dimension, {}))
-        known = dict(gold.get(dimension, {}))
+        said = {} if settings.method == "gold" else _answered(votes.get(dimension, {}))
+        known = _answered(gold.get(dimension, {}))
         if settings.method == "dawid_skene" and said:
             found = _weighed(labels, dimension, said, known, settings.calibrate, calibrates)
         else:
@@ -143,6 +150,11 @@ def aggregate(
             continue
         labels.pairs.append(PairLabel(dimension, task_id, a, b, sum(targets) / len(targets), share, len(targets)))
     return labels
+
+
+def _answered(by_subject: Mapping[Subject, dict[str, int]]) -> dict[Subject, dict[str, int]]:
+    """Without the subjects on which nobody's answer stands."""
+    return {subject: by_person for subject, by_person in by_subject.items() if by_person}
 
 
 def _shares(by_person: Mapping[str, int]) -> tuple[float, ...]:

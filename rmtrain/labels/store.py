@@ -4,10 +4,14 @@ Every line is on disk before the next job can see it. A line that a crash cut sh
 off, and what it held is appended again by whatever brought it.
 """
 
+import fcntl
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+
+from pydantic import ValidationError
 
 from rmtrain.errors import DataError
 from rmtrain.labels.schema import ANNOTATION, Annotation
@@ -41,6 +45,11 @@ def append(path: Path, annotations: Iterable[Annotation]) -> Appended:
     Raises:
         DataError: the store is damaged, or cannot be written; what it held is unchanged.
     """
+    with _alone(path):
+        return _append(path, annotations)
+
+
+def _append(path: Path, annotations: Iterable[Annotation]) -> Appended:
     done = Appended(mended=_mend(path))
     held = {row.annotation_id: row for row in read(path, ANNOTATION)} if path.is_file() else {}
     lines: list[str] = []
@@ -57,7 +66,6 @@ def append(path: Path, annotations: Iterable[Annotation]) -> Appended:
         return done
     size = path.stat().st_size if path.is_file() else 0
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
         with path.open("ab") as stream:
             try:
                 stream.write("".join(lines).encode())
@@ -74,8 +82,23 @@ def append(path: Path, annotations: Iterable[Annotation]) -> Appended:
     return done
 
 
+@contextmanager
+def _alone(path: Path) -> Iterator[None]:
+    """Inside, no other process adds to the store: one that comes meanwhile waits."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        folder = os.open(path.parent, os.O_RDONLY)
+    except OSError as error:
+        raise DataError(f"{path.parent} cannot be opened ({error.strerror}). Mend its rights.") from error
+    try:
+        fcntl.flock(folder, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(folder)
+
+
 def _mend(path: Path) -> int:
-    """Cut off a last line without an end; returns its bytes."""
+    """Cut off a last line that was not written to its end, and end one that was; returns the bytes cut off."""
     if not path.is_file():
         return 0
     try:
@@ -89,8 +112,21 @@ def _mend(path: Path) -> int:
                     end = start + at + 1
                     break
                 end = start
-            if end < size:
-                stream.truncate(end)
+            stream.seek(end)
+            if end == size:
+                return 0
+            if _is_whole(stream.read()):
+                stream.write(b"\n")
+                return 0
+            stream.truncate(end)
             return size - end
     except OSError as error:
         raise DataError(f"{path} cannot be opened for writing ({error.strerror}). Mend its rights.") from error
+
+
+def _is_whole(line: bytes) -> bool:
+    try:
+        ANNOTATION.validate_json(line)
+    except ValidationError:
+        return False
+    return True

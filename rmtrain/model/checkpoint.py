@@ -107,29 +107,34 @@ def load_model(folder: Path) -> RewardNetwork:
 
 
 def continued(
-    folder: Path, backbone: BackboneSettings, heads: dict[str, HeadSettings], schedule: ScheduleSettings, seed: int = 0
+    folder: Path, backbone: BackboneSettings, heads: dict[str, HeadSettings], schedule: ScheduleSettings
 ) -> RewardNetwork:
-    """A reward model to be trained further: backbone, trajectory encoder, and the heads of the same name and shape.
+    """A reward model to be trained further: its backbone, its trajectory encoder and those of its heads that are named.
 
     Args:
         folder: of the reward model.
         backbone: what of its backbone is trained; the other settings are not looked at.
-        heads: those of the new model; one that the old model lacks gets new weights.
+        heads: those of the new model, all of them heads of the old one.
         schedule: how loss weights will move.
-        seed: seed of the new weights; the caller's random state is left alone.
 
     Raises:
         ModelError: as `load_model`.
-        ConfigError: `backbone.tune` is unknown or names too many layers.
+        ConfigError: the old model lacks a head or has another of that name, or `backbone.tune` is unknown or names
+            too many layers.
     """
     old = load_model(folder)
+    for name, head in heads.items():
+        held = old.card.heads.get(name)
+        if held is None or (held.level, held.objective, held.classes) != (head.level, head.objective, head.classes):
+            raise ConfigError(
+                f"{folder} has no head '{name}' of level {head.level}, objective {head.objective} and {head.classes} "
+                f"classes to go on from. It has: {', '.join(old.card.heads)}. Name another model, or start without one."
+            )
     card = replace(old.card, heads=dict(heads), schedule=schedule, backbone=str(folder), tune=backbone.tune)
     with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
         model = RewardNetwork(old.backbone, card)
-    weights, held = model.scorer.state_dict(), old.scorer.state_dict()
-    fits = {name: held[name] for name, own in weights.items() if name in held and held[name].shape == own.shape}
-    model.scorer.load_state_dict(weights | fits)
+    weights = old.scorer.state_dict()
+    model.scorer.load_state_dict({name: weights[name] for name in model.scorer.state_dict()})
     model.backbone.set_tune(backbone.tune, backbone.top_layers)
     return model
 

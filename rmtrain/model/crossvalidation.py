@@ -1,14 +1,17 @@
-"""Every task judged by a model that never saw it: number of epochs and cut points are chosen inside the training folds.
+"""Every task judged by a model that never saw it; what is chosen is chosen inside the training folds.
 
-Small labelled sets have no test split worth the name. Here each fold is the test set once; what is chosen is
-chosen by folds of the other tasks, so nothing about a task decides how it is judged.
+Small labelled sets have no test split worth the name. Here each fold is the test set once. A recipe has a few
+options (numbers of epochs, strengths of regularisation): the one with the smallest loss on folds of the training tasks
+is taken, and so are the points at which its values are cut into classes, by one rule for every recipe.
 """
 
 import copy
 import shutil
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -19,155 +22,168 @@ from rmtrain.dataset.folds import task_folds
 from rmtrain.errors import ConfigError
 from rmtrain.model.evaluation.baselines import Array, step_logistic
 from rmtrain.model.evaluation.figures import choose_cuts
+from rmtrain.model.metrics import plain_kappa
 from rmtrain.model.network import RewardNetwork
+from rmtrain.model.precision import find_device
 from rmtrain.model.predict import predict
 from rmtrain.model.train import LabelledSet, fit
 
 Classes = tuple[int, ...]
 Taught = Mapping[str, tuple[Value, ...]]
 """trajectory_id to further labels of its steps, that teach where the trajectory is in training."""
+Recipe = Callable[[Sequence[int], Sequence[int], Any], dict[int, Array]]
+"""Indices to learn from, indices to judge, an option → class probabilities [steps, classes] by index."""
 
 
 @dataclass(frozen=True)
-class Judgement:
-    """What one division into folds gave.
+class OutOfFold:
+    """What a recipe says of every example without having seen its task.
 
     Attributes:
         classes: class of each step, by example.
-        epochs: number of epochs chosen for each fold.
+        chosen: the option taken for each fold.
     """
 
     classes: list[Classes]
-    epochs: tuple[int, ...] = ()
+    chosen: tuple[Any, ...] = ()
 
 
-@dataclass(frozen=True)
-class Trial:
-    """A step head to be cross-validated: what it is, what it learns from, how.
+@dataclass
+class Crossvalidation:
+    """A step head, the examples that are labelled for it, and how tasks are divided.
 
     Attributes:
         name: the head.
-        head: its settings; an ordinal step head.
+        head: its settings: a step head with classes.
         examples: all of them.
-        folds: how they are divided.
-        trainer: how a model is trained; its number of epochs is chosen among those of `folds`.
-        scratch: folder for checkpoints, deleted.
-        cache: folder of cached vectors of a frozen backbone.
+        folds: how tasks are divided.
+        notes: sentences about what happened on the way, and how often each.
     """
 
     name: str
     head: HeadSettings
     examples: Sequence[Example]
     folds: FoldSettings
-    trainer: TrainerSettings
-    scratch: Path
-    cache: Path | None
+    notes: Counter[str] = field(default_factory=Counter)
 
-    def judge(
-        self, start: RewardNetwork, seed: int, taught: Taught | None = None, done: Callable[[], object] = lambda: None
-    ) -> Judgement:
-        """Judge every example by a model of the other folds.
+    def run(
+        self, recipe: Recipe, options: Sequence[Any], seed: int, done: Callable[[], object] = lambda: None
+    ) -> OutOfFold:
+        """Let a recipe say of every example what it learned from the other folds.
 
         Args:
-            start: the untrained model; it is copied.
+            recipe: learns and tells.
+            options: what it is tried with on the training tasks.
             seed: of the division into folds.
-            taught: further labels, used where their trajectory is in training.
             done: called after each fold.
 
         Raises:
             ConfigError: the folds are not possible.
-            DataError: a training part has no labels.
+            DataError: a training part has nothing to learn from.
         """
         classes: dict[int, Classes] = {}
-        chosen: list[int] = []
-        for train, test in self.divided(range(len(self.examples)), self.folds.number, seed):
-            best: tuple[float, int, dict[int, Array]] | None = None
-            for epochs in self.folds.epochs:
+        chosen: list[Any] = []
+        for train, test in self._divided(range(len(self.examples)), "number", seed):
+            tried: list[dict[int, Array]] = []
+            for option in options:
                 held: dict[int, Array] = {}
-                for rest, part in self.divided(train, self.folds.inner, seed):
-                    held |= self._probabilities(start, rest, part, epochs, taught)
-                loss = self._loss(held)
-                if best is None or loss < best[0]:
-                    best = loss, epochs, held
-            assert best is not None  # there is a number of epochs to choose
-            _, epochs, held = best
-            chosen.append(epochs)
+                for rest, part in self._divided(train, "inner", seed):
+                    held |= recipe(rest, part, option)
+                tried.append(held)
+            best = int(np.argmin([self._loss(held) for held in tried]))
+            chosen.append(options[best])
             cuts = choose_cuts(
                 {self.name: self.head},
-                {self.name: [self._values(held[index]) for index in train]},
+                {self.name: [self._values(tried[best][index]) for index in train]},
                 [self.examples[index] for index in train],
+                plain_kappa,
             )[self.name]
-            for index, found in self._probabilities(start, train, test, epochs, taught).items():
+            for index, found in recipe(train, test, options[best]).items():
                 classes[index] = tuple(np.digitize(self._values(found), cuts).tolist())
             done()
-        return Judgement([classes[index] for index in range(len(self.examples))], tuple(chosen))
+        return OutOfFold([classes[index] for index in range(len(self.examples))], tuple(chosen))
 
-    def baseline(self, seed: int) -> Judgement:
-        """The same by TF-IDF and counts with a logistic model; see `step_logistic`."""
-        classes: dict[int, Classes] = {}
-        for train, test in self.divided(range(len(self.examples)), self.folds.number, seed):
-            inner = self.divided(range(len(train)), self.folds.inner, seed, [self.examples[index] for index in train])
-            found = step_logistic(
-                self.name,
-                self.head,
-                [self.examples[index] for index in train],
-                [self.examples[index] for index in test],
-                inner,
-            )
-            classes |= dict(zip(test, found, strict=True))
-        return Judgement([classes[index] for index in range(len(self.examples))])
+    def majority(self) -> Recipe:
+        """The commonest class of the training tasks, for every step."""
 
-    def majority(self, seed: int) -> Judgement:
-        """The commonest class of the other folds, everywhere."""
-        classes: dict[int, Classes] = {}
-        for train, test in self.divided(range(len(self.examples)), self.folds.number, seed):
+        def tell(train: Sequence[int], test: Sequence[int], option: Any) -> dict[int, Array]:
             labels = [label for index in train for label in unit_labels(self.name, self.head, self.examples[index])]
             total = np.sum([label for label in labels if isinstance(label, tuple)], axis=0)
-            classes |= {index: (int(np.argmax(total)),) * len(self.examples[index].blocks) for index in test}
-        return Judgement([classes[index] for index in range(len(self.examples))])
+            row = np.eye(self.head.classes)[int(np.argmax(total))]
+            return {index: np.tile(row, (len(self.examples[index].blocks), 1)) for index in test}
 
-    def divided(
-        self, indices: Sequence[int], n_folds: int, seed: int, examples: Sequence[Example] | None = None
-    ) -> list[tuple[list[int], list[int]]]:
-        """Indices of training and test examples for each fold of the tasks among `indices`."""
-        held = self.examples if examples is None else examples
-        folds = task_folds((held[index].task_id for index in indices), n_folds, seed)
+        return tell
+
+    def logistic(self) -> Recipe:
+        """TF-IDF and counts with a logistic model, for each of `STRENGTHS`; see `step_logistic`."""
+
+        def tell(train: Sequence[int], test: Sequence[int], option: float) -> dict[int, Array]:
+            own, other = ([self.examples[index] for index in part] for part in (train, test))
+            return dict(zip(test, step_logistic(self.name, self.head, own, other, option), strict=True))
+
+        return tell
+
+    def trained(
+        self,
+        start: RewardNetwork,
+        trainer: TrainerSettings,
+        scratch: Path,
+        cache: Path | None = None,
+        taught: Taught | None = None,
+    ) -> Recipe:
+        """A reward model, for each number of epochs.
+
+        Args:
+            start: the untrained model; it is copied.
+            trainer: how it is trained.
+            scratch: folder for checkpoints, deleted.
+            cache: folder of cached vectors of a frozen backbone.
+            taught: further labels, used where their trajectory is in training.
+        """
+
+        def tell(train: Sequence[int], test: Sequence[int], epochs: int) -> dict[int, Array]:
+            model = copy.deepcopy(start)
+            own = [self.examples[index] for index in train]
+            more = [
+                replace(example, trajectory_id=f"{example.trajectory_id}+", step_labels={self.name: labels})
+                for example in own
+                if (labels := (taught or {}).get(example.trajectory_id)) is not None
+            ]
+            settings = replace(trainer, epochs=epochs, progress=False)
+            try:
+                fit(model, LabelledSet([*own, *more]), None, settings, folder=scratch, cache=cache)
+            finally:
+                shutil.rmtree(scratch, ignore_errors=True)
+            found = predict(
+                model,
+                [self.examples[index] for index in test],
+                precision=settings.precision,
+                device=find_device(settings.accelerator).type,
+                chunk_tokens=settings.chunk_tokens,
+                cache=cache,
+                progress=False,
+            )
+            if found.note is not None:
+                self.notes[found.note] += 1
+            rows = [item.probabilities[self.name].astype(np.float64) for item in found.items]
+            return dict(zip(test, rows, strict=True))
+
+        return tell
+
+    def _divided(self, indices: Sequence[int], which: str, seed: int) -> list[tuple[list[int], list[int]]]:
+        """Indices to learn from and to judge, for each fold of the tasks among `indices`."""
+        tasks = [self.examples[index].task_id for index in indices]
+        try:
+            folds = task_folds(tasks, getattr(self.folds, which), seed)
+        except ConfigError as error:
+            raise ConfigError(f"folds.{which}: {error}") from None
         return [
             (
-                [index for index in indices if held[index].task_id not in fold],
-                [index for index in indices if held[index].task_id in fold],
+                [index for index, task in zip(indices, tasks, strict=True) if task not in fold],
+                [index for index, task in zip(indices, tasks, strict=True) if task in fold],
             )
             for fold in folds
         ]
-
-    def _probabilities(
-        self, start: RewardNetwork, train: Sequence[int], test: Sequence[int], epochs: int, taught: Taught | None
-    ) -> dict[int, Array]:
-        """Class probabilities [steps, classes] of the examples `test` by a model of the examples `train`."""
-        model = copy.deepcopy(start)
-        own = [self.examples[index] for index in train]
-        more = [
-            replace(example, trajectory_id=f"{example.trajectory_id}+", step_labels={self.name: labels})
-            for example in own
-            if (labels := (taught or {}).get(example.trajectory_id)) is not None
-        ]
-        settings = replace(self.trainer, epochs=epochs, progress=False)
-        try:
-            fit(model, LabelledSet([*own, *more]), None, settings, folder=self.scratch, cache=self.cache)
-        finally:
-            shutil.rmtree(self.scratch, ignore_errors=True)
-        found = predict(
-            model,
-            [self.examples[index] for index in test],
-            precision=settings.precision,
-            chunk_tokens=settings.chunk_tokens,
-            cache=self.cache,
-            progress=False,
-        )
-        return {
-            index: item.probabilities[self.name].astype(np.float64)
-            for index, item in zip(test, found.items, strict=True)
-        }
 
     def _values(self, probabilities: Array) -> Array:
         return np.asarray(probabilities @ np.arange(self.head.classes) / (self.head.classes - 1))
@@ -183,7 +199,7 @@ class Trial:
         return float(np.mean(losses)) if losses else np.inf
 
 
-def check_folds(settings: FoldSettings) -> None:
+def check_folds(settings: FoldSettings, trainer: TrainerSettings) -> None:
     """Refuse folds that cannot be made, before anything is read.
 
     Raises:
@@ -192,7 +208,9 @@ def check_folds(settings: FoldSettings) -> None:
     for name in ("number", "inner"):
         if getattr(settings, name) < 2:
             raise ConfigError(f"folds.{name} is {getattr(settings, name)}. Expected a whole number >= 2.")
-    if not settings.epochs or min(settings.epochs) < 1:
-        raise ConfigError(f"folds.epochs is {list(settings.epochs)}. Expected one or more whole numbers > 0.")
+    multiple = trainer.epochs_per_pass
+    if not settings.epochs or min(settings.epochs) < 1 or any(epochs % multiple for epochs in settings.epochs):
+        of = "" if multiple == 1 else f", each a multiple of trainer.epochs_per_pass={multiple}"
+        raise ConfigError(f"folds.epochs is {list(settings.epochs)}. Expected one or more whole numbers > 0{of}.")
     if not settings.seeds:
         raise ConfigError("folds.seeds is empty. Expected one seed for each division into folds: folds.seeds=[0,1,2]")

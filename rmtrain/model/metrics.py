@@ -3,6 +3,7 @@
 A figure that is undefined (one class only, no labels) has no value; it never becomes 0.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -55,17 +56,34 @@ def quadratic_kappa(predicted: Int[NDArray[Any], " n"], labels: Float[NDArray[An
     Source:
         Cohen 1968, https://doi.org/10.1037/h0026256
     """
+    return _kappa(predicted, labels, lambda distance: distance.astype(float) ** 2)
+
+
+def plain_kappa(predicted: Int[NDArray[Any], " n"], labels: Float[NDArray[Any], "n classes"]) -> Figure:
+    """Cohen's kappa without weights, labels being distributions over the classes, as for `quadratic_kappa`.
+
+    Source:
+        Cohen 1960, https://doi.org/10.1177/001316446002000104
+    """
+    return _kappa(predicted, labels, lambda distance: (distance > 0).astype(float))
+
+
+def _kappa(
+    predicted: Int[NDArray[Any], " n"],
+    labels: Float[NDArray[Any], "n classes"],
+    weigh: Callable[[NDArray[Any]], NDArray[Any]],
+) -> Figure:
     n, classes = labels.shape
     if n == 0:
         return Figure(None, 0, "no labels")
     table = np.zeros((classes, classes))
     np.add.at(table, predicted, labels)  # rows: predicted, columns: labelled
-    distance = (np.arange(classes)[:, None] - np.arange(classes)[None, :]) ** 2
+    weights = weigh(np.abs(np.arange(classes)[:, None] - np.arange(classes)[None, :]))
     chance = np.outer(table.sum(axis=1), table.sum(axis=0)) / n
-    expected = float((distance * chance).sum())
+    expected = float((weights * chance).sum())
     if expected < 1e-12:
         return Figure(None, n, "predictions and labels are of one and the same class")
-    return Figure(1.0 - float((distance * table).sum()) / expected, n)
+    return Figure(1.0 - float((weights * table).sum()) / expected, n)
 
 
 def pair_accuracy(differences: Float[NDArray[Any], " n"], targets: Float[NDArray[Any], " n"]) -> Figure:

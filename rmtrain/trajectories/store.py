@@ -16,7 +16,7 @@ from typing import Any, Protocol, TypeVar, cast, runtime_checkable
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
-from rmtrain.disk import remove_leftovers
+from rmtrain.disk import kind_at, remove_leftovers
 from rmtrain.errors import DataError
 from rmtrain.trajectories.schema import Trajectory
 
@@ -70,6 +70,8 @@ class Writer:
         return f"{self.path}: row {self.count}"
 
     def _open(self) -> None:
+        if kind_at(self._target) not in ("file", None):
+            raise DataError(f"{self.path}: is a {kind_at(self._target)}, so nothing can be written there. Name a file")
         with self._disk():
             self._target.parent.mkdir(parents=True, exist_ok=True)
             remove_leftovers(self._target.parent, f".{self._target.name}.", ".part")
@@ -121,6 +123,8 @@ def writing(*paths: Path | str) -> Iterator[tuple[Writer, ...]]:
         DataError: a file cannot be written (the disk is full, …); the old files are then unchanged.
     """
     writers = tuple(Writer(Path(path)) for path in paths)
+    if len({os.path.realpath(path) for path in paths}) < len(paths):
+        raise DataError(f"{paths[0]}: is named for two files at once. Name another for one of them")
     try:
         for writer in writers:
             writer._open()

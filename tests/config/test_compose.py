@@ -155,6 +155,7 @@ def test_the_remedy_for_a_name_that_is_not_there_works():
         (["foo"], r"^cannot read 'foo' .*Settings are given as key=value"),
         (["trainer.epochs=[1"], r"^cannot read 'trainer.epochs=\[1'"),
         (["trainer=null"], r"^trainer=null: expected a name: heads, long, quick\.$"),
+        (["trainer={epochs: x}"], r"^trainer.epochs=x: expected a whole number\.$"),
         (["world=[1]"], r"^world=\[1\]: expected a name: default\.$"),
         (["job=ingest", "source.fields=5"], r"^source\.fields=5: expected a group of settings\.$"),
         (["+backbone=minilm"], r"^backbone appears more than once"),

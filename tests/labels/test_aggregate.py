@@ -48,6 +48,16 @@ def pairs(labels):
     return {(p.trajectory_a, p.trajectory_b): (p.target, p.pair_weight, p.n_annotators) for p in labels.pairs}
 
 
+def test_a_later_null_withdraws_an_answer() -> None:
+    def said(value: int | None, who: str = "p") -> StepLabel:
+        return StepLabel(
+            annotation_id=who, annotator=who, dimension="step_quality", trajectory_id="t", step_index=0, value=value
+        )
+
+    assert aggregate([said(2), said(None)]).steps == {}
+    assert aggregate([said(2), said(None), said(0, "q")]).steps["step_quality"] == {("t", 0): (1.0, 0.0, 0.0)}
+
+
 def test_votes_become_their_shares():
     labels = aggregate([step("ann", 2), step("bob", 1), step("cyd", 2), step("ann", 0, step_index=1)])
     # three votes: 1 for class 1, 2 for class 2

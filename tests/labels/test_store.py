@@ -1,5 +1,7 @@
 """The store grows and never forgets: nothing is doubled, a changed answer is one more, a torn line is mended."""
 
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -49,6 +51,28 @@ def test_a_line_that_a_crash_cut_short_is_cut_off(tmp_path: Path, torn: bytes) -
     assert append(path, [step(0), step(1)]) == Appended(new=1, same=1, mended=len(torn))
     assert path.read_bytes().startswith(whole)
     assert len(list(read(path, ANNOTATION))) == 2
+
+
+def test_a_last_line_that_is_whole_only_lacks_its_end(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    append(path, [step(0), step(1)])
+    path.write_bytes(path.read_bytes().rstrip(b"\n"))
+    assert append(path, [step(1), step(2)]) == Appended(new=1, same=1)
+    assert len(list(read(path, ANNOTATION))) == 3
+
+
+def test_two_who_add_at_once_lose_nothing(tmp_path: Path) -> None:
+    code = (
+        "import sys; from pathlib import Path; from rmtrain.labels.schema import StepLabel; "
+        "from rmtrain.labels.store import append\n"
+        "for n in range(40):\n"
+        "    append(Path(sys.argv[1]), [StepLabel(annotation_id=f'{sys.argv[2]}{n}-{k}', annotator='x', "
+        "dimension='d', trajectory_id='t', step_index=k, value=1) for k in range(20)])\n"
+    )
+    path = tmp_path / "a.jsonl"
+    started = [subprocess.Popen([sys.executable, "-c", code, str(path), name]) for name in "ab"]
+    assert [process.wait(timeout=120) for process in started] == [0, 0]
+    assert len({row.annotation_id for row in read(path, ANNOTATION)}) == 1600
 
 
 def test_a_store_of_one_torn_line_becomes_empty(tmp_path: Path) -> None:

@@ -3,41 +3,45 @@
 from dataclasses import replace
 from random import Random
 
+import numpy as np
 import pytest
 
-import rmtrain.model.crossvalidation as crossvalidation
 from rmtrain.config.crossvalidation import FoldSettings
 from rmtrain.config.model import HeadSettings
 from rmtrain.dataset.examples import Example
+from rmtrain.dataset.folds import task_folds
 from rmtrain.errors import ConfigError
-from rmtrain.model.crossvalidation import Trial, check_folds
-from rmtrain.model.evaluation.steps import JudgedSteps, kappa
+from rmtrain.model.crossvalidation import STRENGTHS, Crossvalidation, check_folds
+from rmtrain.model.evaluation.steps import SaidSteps, step_figures
 
 NAME, HEAD = "step_quality", HeadSettings(level="step", objective="ordinal", classes=3)
 
 
 @pytest.fixture
-def trial(labelled, trainer, tmp_path):
-    return Trial(
-        name=NAME,
-        head=HEAD,
-        examples=labelled(48).examples,
-        folds=FoldSettings(number=3, seeds=[0], inner=2, epochs=[2, 12]),
-        trainer=replace(trainer, lr_heads=1e-2),
-        scratch=tmp_path / "scratch",
-        cache=tmp_path / "cache",
-    )
+def whole(labelled):
+    return Crossvalidation(NAME, HEAD, labelled(48).examples, FoldSettings(number=3, inner=2))
 
 
-def judged(trial, found):
+@pytest.fixture
+def trained(trainer, tmp_path):
+    """`trained(whole, start, taught)` is the recipe of a reward model."""
+
+    def recipe(whole, start, taught=None):
+        settings = replace(trainer, lr_heads=1e-2)
+        return whole.trained(start, settings, tmp_path / "scratch", tmp_path / "cache", taught)
+
+    return recipe
+
+
+def kappa(whole, found):
     rows = []
-    for example, classes in zip(trial.examples, found.classes, strict=True):
+    for example, classes in zip(whole.examples, found.classes, strict=True):
         labels = tuple(None if label is None else label.index(1.0) for label in example.step_labels[NAME])
-        rows.append(JudgedSteps(example.task_id, labels, classes))
-    return rows
+        rows.append(SaidSteps(example.task_id, labels, classes))
+    return step_figures(rows)["kappa"].value
 
 
-def test_what_a_word_says_is_found_in_other_tasks(trial, build):
+def test_what_a_word_says_is_found_in_other_tasks(whole, trained, build, tmp_path):
     random = Random(0)
     examples = []
     for number in range(36):
@@ -45,62 +49,65 @@ def test_what_a_word_says_is_found_in_other_tasks(trial, build):
         labels = tuple(tuple(float(k == c) for k in range(3)) for c in classes)
         blocks = tuple(("bad", "fair", "good")[c] for c in classes)
         examples.append(Example(f"t{number}", f"task{number // 2}", "task", blocks, {}, {NAME: labels}))
-    trial = replace(trial, examples=examples, folds=replace(trial.folds, number=2, epochs=[1, 60]))
+    whole = replace(whole, examples=examples, folds=replace(whole.folds, number=2))
     start = build(heads={NAME: HEAD})
     before = {name: tensor.clone() for name, tensor in start.state_dict().items()}
-    found = trial.judge(start, seed=0)
-    assert [len(classes) for classes in found.classes] == [len(example.blocks) for example in trial.examples]
-    assert found.epochs == (60, 60)
-    assert kappa(judged(trial, found)).value > 0.5
-    assert kappa(judged(trial, trial.majority(0))).value < 0.1
-    assert kappa(judged(trial, trial.baseline(0))).value > 0.5
+    done = []
+    found = whole.run(trained(whole, start), [1, 60], 0, lambda: done.append(1))
+    assert [len(classes) for classes in found.classes] == [3] * 36
+    assert (found.chosen, len(done)) == ((60, 60), 2)
+    assert kappa(whole, found) > 0.9
+    assert kappa(whole, whole.run(whole.logistic(), STRENGTHS, 0)) > 0.9
+    assert abs(kappa(whole, whole.run(whole.majority(), [None], 0))) < 0.1
     assert all((before[name] == tensor).all() for name, tensor in start.state_dict().items())
-    assert not trial.scratch.exists()
+    assert not (tmp_path / "scratch").exists()
 
 
-def test_no_model_is_tested_on_a_task_that_it_saw(trial, build, monkeypatch):
-    seen, tested = [], []
-    fit, predict = crossvalidation.fit, crossvalidation.predict
+def test_nothing_is_learned_from_a_task_that_is_judged(whole):
+    calls = []
 
-    def watched_fit(model, train, *rest, **options):
-        seen.append({example.task_id for example in train.examples})
-        return fit(model, train, *rest, **options)
+    def watched(train, test, option):
+        calls.append(({whole.examples[i].task_id for i in train}, {whole.examples[i].task_id for i in test}))
+        return {index: np.full((len(whole.examples[index].blocks), 3), 1 / 3) for index in test}
 
-    def watched_predict(model, examples, **options):
-        tested.append({example.task_id for example in examples})
-        return predict(model, examples, **options)
-
-    monkeypatch.setattr(crossvalidation, "fit", watched_fit)
-    monkeypatch.setattr(crossvalidation, "predict", watched_predict)
-    taught = {example.trajectory_id: ((0.0, 0.5, 0.5),) * len(example.blocks) for example in trial.examples}
-    trial.judge(build(heads={NAME: HEAD}), seed=0, taught=taught)
-    assert len(seen) == len(tested) == 3 * (2 * 2 + 1)
-    assert not any(own & other for own, other in zip(seen, tested, strict=True))
+    whole.run(watched, [1, 2], 0)
+    assert len(calls) == 3 * (2 * 2 + 1)
+    assert not any(train & test for train, test in calls)
+    outer = [test for train, test in calls[4::5]]
+    assert set().union(*outer) == {example.task_id for example in whole.examples}
 
 
-def test_further_labels_teach_in_training_only(trial, build):
+def test_further_labels_teach_in_training_only(whole, trained, build):
     """Labels of the tasks of one fold change how the others are judged, never that fold itself."""
-    trial = replace(trial, folds=replace(trial.folds, epochs=[3]))
     start = build(heads={NAME: HEAD})
-    plain = trial.judge(start, seed=0)
-    _, test = trial.divided(range(48), 3, 0)[0]
-    wrong = {trial.examples[i].trajectory_id: ((1.0, 0.0, 0.0),) * len(trial.examples[i].blocks) for i in test}
-    taught = trial.judge(start, seed=0, taught=wrong)
+    plain = whole.run(trained(whole, start), [3], 0)
+    test = [i for i, example in enumerate(whole.examples) if example.task_id in first_fold(whole)]
+    wrong = {whole.examples[i].trajectory_id: ((1.0, 0.0, 0.0),) * len(whole.examples[i].blocks) for i in test}
+    taught = whole.run(trained(whole, start, wrong), [3], 0)
     assert [taught.classes[i] for i in test] == [plain.classes[i] for i in test]
     assert taught.classes != plain.classes
 
 
-def test_the_labels_of_a_fold_do_not_decide_how_it_is_judged(trial, build):
-    trial = replace(trial, folds=replace(trial.folds, epochs=[3]))
+def test_the_labels_of_a_fold_do_not_decide_how_it_is_judged(whole, trained, build):
     start = build(heads={NAME: HEAD})
-    _, test = trial.divided(range(48), 3, 0)[0]
-    other = list(trial.examples)
+    test = [i for i, example in enumerate(whole.examples) if example.task_id in first_fold(whole)]
+    other = list(whole.examples)
     for i in test:
         turned = tuple(label and label[::-1] for label in other[i].step_labels[NAME])
         other[i] = replace(other[i], step_labels={NAME: turned})
-    changed = replace(trial, examples=other)
-    for judge in (lambda t: t.judge(start, 0), lambda t: t.baseline(0), lambda t: t.majority(0)):
-        assert [judge(changed).classes[i] for i in test] == [judge(trial).classes[i] for i in test]
+    changed = replace(whole, examples=other)
+    recipes = {
+        "trained": (lambda w: trained(w, start), [3]),
+        "logistic": (lambda w: w.logistic(), STRENGTHS),
+        "majority": (lambda w: w.majority(), [None]),
+    }
+    for recipe, options in recipes.values():
+        one, two = (w.run(recipe(w), options, 0) for w in (whole, changed))
+        assert [one.classes[i] for i in test] == [two.classes[i] for i in test]
+
+
+def first_fold(whole):
+    return task_folds((example.task_id for example in whole.examples), whole.folds.number, 0)[0]
 
 
 @pytest.mark.parametrize(
@@ -109,10 +116,13 @@ def test_the_labels_of_a_fold_do_not_decide_how_it_is_judged(trial, build):
         ({"number": 1}, r"^folds\.number is 1\. Expected a whole number >= 2\.$"),
         ({"inner": 0}, r"^folds\.inner is 0\."),
         ({"epochs": []}, r"^folds\.epochs is \[\]\."),
-        ({"epochs": [3, 0]}, r"^folds\.epochs is \[3, 0\]\. Expected one or more whole numbers > 0\.$"),
+        ({"epochs": [4, 0]}, r"^folds\.epochs is \[4, 0\]\. Expected one or more whole numbers > 0"),
         ({"seeds": []}, r"^folds\.seeds is empty\."),
+        ({"epochs": [4, 5]}, r"> 0, each a multiple of trainer\.epochs_per_pass=2\.$"),
     ],
 )
-def test_folds_that_cannot_be(change, message):
+def test_folds_that_cannot_be(trainer, change, message):
     with pytest.raises(ConfigError, match=message):
-        check_folds(replace(FoldSettings(), **change))
+        check_folds(
+            replace(FoldSettings(), **change), replace(trainer, epochs_per_pass=2 if "4, 5" in str(change) else 1)
+        )

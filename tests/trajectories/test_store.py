@@ -260,6 +260,26 @@ def test_where_one_fails_all_are_as_they_were(tmp_path: Path, when: str, monkeyp
     assert {entry.name for entry in tmp_path.iterdir()} == {"a.jsonl", "b.jsonl.gz"}
 
 
+def test_where_no_file_can_be_nothing_is_written(tmp_path: Path):
+    write(tmp_path / "a.jsonl", [Cat(name="old")])
+    (tmp_path / "b.jsonl").mkdir()
+    with (
+        pytest.raises(DataError, match=r"b\.jsonl: is a folder, so nothing can be written there\. Name a file"),
+        writing(tmp_path / "a.jsonl", tmp_path / "b.jsonl"),
+    ):
+        pass
+    assert [cat.name for cat in read(tmp_path / "a.jsonl", Cat)] == ["old"]
+
+
+def test_one_file_cannot_be_two(tmp_path: Path):
+    (tmp_path / "b.jsonl").symlink_to(tmp_path / "a.jsonl")
+    with (
+        pytest.raises(DataError, match="is named for two files at once"),
+        writing(tmp_path / "a.jsonl", tmp_path / "b.jsonl"),
+    ):
+        pass
+
+
 def test_an_error_of_the_block_is_not_taken_for_one_of_the_disk(tmp_path: Path):
     with pytest.raises(OSError, match="elsewhere"), writing(tmp_path / "a.jsonl"):
         raise OSError("elsewhere")

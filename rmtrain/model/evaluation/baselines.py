@@ -13,15 +13,18 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.preprocessing import StandardScaler
 
 from rmtrain.config.model import HeadSettings
-from rmtrain.dataset.examples import Example, Pair, Value, unit_labels
+from rmtrain.dataset.examples import Example, Pair, Value, hard_class, unit_labels
 
 Array = NDArray[Any]
 Values = dict[str, list[Array]]
 """Head name to one array per example: one value for a trajectory head, one per step for a step head."""
 
 ALPHAS = (0.3, 1.0, 3.0, 10.0, 30.0)
+STRENGTHS = (0.01, 0.1, 1.0, 10.0, 100.0)
+"""What `step_logistic` is tried with."""
 
 
 def expected(label: Value) -> float | None:
@@ -184,57 +187,55 @@ def _pair_rows(pairs: Sequence[Pair], x: Any, at: Mapping[str, int]) -> tuple[An
 
 
 def step_logistic(
-    name: str,
-    head: HeadSettings,
-    train: Sequence[Example],
-    test: Sequence[Example],
-    folds: Sequence[tuple[list[int], list[int]]],
-) -> list[tuple[int, ...]]:
-    """Class of every step of `test` by a logistic model over TF-IDF of the step's own block and a few counts.
+    name: str, head: HeadSettings, train: Sequence[Example], test: Sequence[Example], strength: float
+) -> list[Array]:
+    """Class probabilities of every step by a logistic model over TF-IDF of the step's own block and a few counts.
 
-    The counts are the step's place, from the start and from the end, and the logarithm of its characters.
+    The counts are the step's place, from the start and from the end, and the logarithm of its characters. Where
+    training knows one class only, that class is certain; where it shares no word, the counts are all there is.
 
     Args:
         name: a step head with classes.
         head: its settings.
         train: examples to learn from.
         test: examples to judge.
-        folds: indices into `train`, to learn from and to choose the regularisation by.
-    """
-    words = TfidfVectorizer(ngram_range=(1, 2), min_df=2, sublinear_tf=True)
-    words.fit([block for example in train for block in example.blocks])
+        strength: inverse of the regularisation, > 0.
 
-    def rows(examples: Sequence[Example]) -> Any:
-        counts = [
+    Returns:
+        For each example of `test` an array [steps, classes].
+    """
+    labels = [label for example in train for label in unit_labels(name, head, example)]
+    known = [place for place, label in enumerate(labels) if hard_class(label) is not None]
+    y = np.array([hard_class(labels[place]) for place in known], dtype=int)
+    sizes = [len(example.blocks) for example in test]
+    found = np.zeros((sum(sizes), head.classes))
+    if len(set(y.tolist())) < 2:
+        found[:, y[0] if len(y) else 0] = 1.0
+    else:
+        words = TfidfVectorizer(ngram_range=(1, 2), min_df=2, sublinear_tf=True)
+        scale = StandardScaler()
+        try:
+            words.fit([block for example in train for block in example.blocks])
+        except ValueError:  # no word occurs twice
+            words = None
+
+        def rows(examples: Sequence[Example], counts: Array) -> Any:
+            if words is None:
+                return sparse.csr_matrix(counts)
+            return sparse.hstack([words.transform([b for e in examples for b in e.blocks]), counts]).tocsr()
+
+        x = rows(train, scale.fit_transform(_counts(train)))
+        model = LogisticRegression(C=strength, max_iter=2000).fit(x[known], y)
+        found[:, model.classes_] = model.predict_proba(rows(test, scale.transform(_counts(test))))
+    return np.split(found, np.cumsum(sizes)[:-1])
+
+
+def _counts(examples: Sequence[Example]) -> Array:
+    return np.array(
+        [
             [place, len(example.blocks) - 1 - place, np.log1p(len(block))]
             for example in examples
             for place, block in enumerate(example.blocks)
-        ]
-        blocks = [block for example in examples for block in example.blocks]
-        return sparse.hstack([words.transform(blocks), np.array(counts, dtype=float)]).tocsr()
-
-    labels = [label for example in train for label in unit_labels(name, head, example)]
-    owner = [index for index, example in enumerate(train) for _ in example.blocks]
-    known = [place for place, label in enumerate(labels) if isinstance(label, tuple)]
-    y = np.array([int(np.argmax(labels[place])) for place in known])  # type: ignore[arg-type]
-    x = rows(train)[known]
-    inner = []
-    for rest, part in folds:
-        sides = [[row for row, place in enumerate(known) if owner[place] in set(side)] for side in (rest, part)]
-        inner.append((np.array(sides[0]), np.array(sides[1])))
-    best: tuple[float, float] | None = None
-    for c in (0.01, 0.1, 1.0, 10.0, 100.0):
-        errors = []
-        for rest_rows, part_rows in inner:
-            model = LogisticRegression(C=c, max_iter=2000).fit(x[rest_rows], y[rest_rows])
-            p = model.predict_proba(x[part_rows])
-            column = {label: number for number, label in enumerate(model.classes_)}
-            errors += [-np.log(max(row[column[label]], 1e-6)) if label in column else 14.0
-                       for row, label in zip(p, y[part_rows], strict=True)]  # fmt: skip
-        loss = float(np.mean(errors))
-        if best is None or loss < best[0]:
-            best = loss, c
-    assert best is not None
-    found = LogisticRegression(C=best[1], max_iter=2000).fit(x, y).predict(rows(test))
-    sizes = [len(example.blocks) for example in test]
-    return [tuple(part.tolist()) for part in np.split(found, np.cumsum(sizes)[:-1])]
+        ],
+        dtype=float,
+    )

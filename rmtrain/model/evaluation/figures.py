@@ -5,7 +5,7 @@ without ties (bradley_terry). Classes are cut from expected values at points cho
 same rule for every model, since kappa depends on the rule.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -50,7 +50,12 @@ class HeadRow:
         return (figure - self.chance) / (self.ceiling - self.chance)
 
 
-def choose_cuts(heads: Mapping[str, HeadSettings], values: Values, examples: Sequence[Example]) -> CutPoints:
+def choose_cuts(
+    heads: Mapping[str, HeadSettings],
+    values: Values,
+    examples: Sequence[Example],
+    measure: Callable[[Array, Array], Figure] = quadratic_kappa,
+) -> CutPoints:
     """For each ordinal head the two or more cut points in [0, 1] with the highest kappa on `examples`.
 
     Without labels there the cuts lie halfway between the classes.
@@ -61,7 +66,7 @@ def choose_cuts(heads: Mapping[str, HeadSettings], values: Values, examples: Seq
             continue
         flat, labels = _ordinal_units(name, head, values, examples)
         middle = tuple((k + 0.5) / (head.classes - 1) for k in range(head.classes - 1))
-        cuts[name] = _best_cuts(flat, labels, middle) if len(labels) else middle
+        cuts[name] = _best_cuts(flat, labels, middle, measure) if len(labels) else middle
     return cuts
 
 
@@ -173,7 +178,9 @@ def _ordinal_units(name: str, head: HeadSettings, values: Values, examples: Sequ
     return np.array(flat), np.array(labels, dtype=float).reshape(len(labels), head.classes)
 
 
-def _best_cuts(flat: Array, labels: Array, start: tuple[float, ...]) -> tuple[float, ...]:
+def _best_cuts(
+    flat: Array, labels: Array, start: tuple[float, ...], measure: Callable[[Array, Array], Figure]
+) -> tuple[float, ...]:
     """Coordinate search over a grid of 5 % quantiles and even steps; three rounds are enough for three classes."""
     grid = np.unique(np.concatenate([np.linspace(0.02, 0.98, 49), np.quantile(flat, np.linspace(0.02, 0.98, 49))]))
     cuts = list(start)
@@ -185,7 +192,7 @@ def _best_cuts(flat: Array, labels: Array, start: tuple[float, ...]) -> tuple[fl
             kappas = []
             for option in options:
                 trial = [*cuts[:index], option, *cuts[index + 1 :]]
-                kappa = quadratic_kappa(np.digitize(flat, trial), labels).value
+                kappa = measure(np.digitize(flat, trial), labels).value
                 kappas.append(-np.inf if kappa is None else kappa)
             cuts[index] = options[int(np.argmax(kappas))]
     return tuple(cuts)

@@ -27,7 +27,7 @@ _CHUNK = 1 << 20  # bytes read at a time where the end is unknown
 _KEPT = 1 << 16  # bytes kept of what is too long
 _SPACE = re.compile(r"[ \t\r\n]*")
 _BOM = "\ufeff"
-_BROKEN_GZIP = (EOFError, gzip.BadGzipFile, zlib.error)
+_DAMAGED = (EOFError, gzip.BadGzipFile, zlib.error)
 
 
 def has_suffix(path: Path) -> bool:
@@ -70,6 +70,7 @@ class _Zstd(RawIOBase):
     def __init__(self, path: Path) -> None:
         self._path = path
         self._n_read = 0
+        self._most = _CHUNK
         self._open()
 
     def _open(self) -> None:
@@ -82,17 +83,16 @@ class _Zstd(RawIOBase):
         return True
 
     def readinto(self, buffer: Any) -> int:
-        size = len(buffer)
         while True:
             try:
-                data = self._stream.read(size)
+                data = self._stream.read(min(len(buffer), self._most))
                 break
             except OSError as error:
                 if error.errno is not None:
                     raise
-                if size == 1:
+                if self._most == 1:
                     raise EOFError(str(error)) from error
-            size //= 2  # Arrow drops what it has read before the damage: go there again and take less
+            self._most = 1  # Arrow drops what it has read before the damage: go there again, byte by byte
             self._file.close()
             self._open()
             missing = self._n_read
@@ -113,7 +113,7 @@ def _lines(stream: BufferedIOBase, file: str) -> Iterator[Raw]:
     while True:
         try:
             line, size = _line(stream)
-        except _BROKEN_GZIP as error:
+        except _DAMAGED as error:
             yield Raw(file, number + 1, None, "", error=f"the compressed file is damaged from here on ({error})")
             return
         if not line:
@@ -153,7 +153,7 @@ def _values(stream: BufferedIOBase, file: str, is_message: Callable[[Any], bool]
     try:
         while len(data) <= FILE_BYTES and (chunk := stream.read(_CHUNK)):
             data += chunk
-    except _BROKEN_GZIP as error:
+    except _DAMAGED as error:
         yield Raw(file, 1, None, "", error=f"the compressed file is damaged ({error})")
         return
     if len(data) > FILE_BYTES:
