@@ -127,7 +127,8 @@ def test_a_typo_from_outside(tmp_path):
 
 
 def test_a_bug_from_outside_is_status_1_with_a_traceback(tmp_path):
-    script = "import sys, rmtrain.__main__ as m; m.import_module = lambda name: 1 / 0; sys.exit(m.main())"
+    script = "import sys, rmtrain.__main__ as m, rmtrain.jobs.page as p; p.import_module = lambda name: 1 / 0; "
+    script += "sys.exit(m.main())"
     done = subprocess.run(
         [sys.executable, "-c", script, "job=verify"],
         cwd=tmp_path,

@@ -151,7 +151,7 @@ class CrossvalidateSettings(JobSettings):
     start: str | None = None
     """Folder of a reward model, for candidates that name it: ``model: ${start}``."""
     dataset: DatasetSettings
-    """The examples, of all splits; `dataset.path`=null takes what is made of `source`, else the corpus's."""
+    """The examples, of all splits; made of `source` where that is given."""
     source: SourceSettings | None = None
     """The log that the dataset is made from."""
     labels: LabelSourceSettings

@@ -109,15 +109,15 @@ def _check(settings: CrossvalidateSettings) -> None:
 def _dataset(settings: CrossvalidateSettings) -> tuple[Dataset, list[str]]:
     """The dataset that is named, or made of the log by the pages of the jobs that lead to one, or the corpus's."""
     log = settings.source.path if settings.source else None
-    if settings.dataset.path is not None and log:
-        raise ConfigError("dataset.path and source.path both say what to learn from. Give one of them")
     base, warnings = corpus_folder(settings), list[str]()
+    place = Path(settings.dataset.path or base / "build" / "dataset")
+    if log and place.resolve() != (base / "build" / "dataset").resolve():
+        raise ConfigError("dataset.path and source.path both say what to learn from. Give one of them")
     if log:
         for page in _road(settings, log):
             report = run_page(page, base / page.job)
             print(report.text().splitlines()[0])
             warnings += [f"{page.job}: {warning}" for warning in report.warnings]
-    place = settings.dataset.path or base / "build" / "dataset"
     dataset = load(existing(place, "dataset.path", command(settings, "build"), "folder"))
     check_dataset(dataset, settings.encoder, {settings.head: settings.heads[settings.head]})
     return dataset, warnings

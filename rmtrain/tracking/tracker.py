@@ -232,7 +232,7 @@ def _make_store(uri: str) -> None:
         return
     from mlflow import MlflowClient
 
-    remove_leftovers(path.parent, f".{path.name}.", ".partial")
+    remove_leftovers(path.parent, f".{path.name}.", "")  # sqlite keeps journals beside it
     scratch = path.with_name(f".{path.name}.{os.getpid()}.{uuid.uuid4().hex}.partial")
     try:
         MlflowClient(tracking_uri=f"{SQLITE}{scratch}").search_experiments(max_results=1)

@@ -11,7 +11,8 @@ from rmtrain.config.model import HeadSettings
 from rmtrain.dataset.examples import Example
 from rmtrain.dataset.folds import task_folds
 from rmtrain.errors import ConfigError
-from rmtrain.model.crossvalidation import STRENGTHS, Crossvalidation, check_folds
+from rmtrain.model.crossvalidation import Crossvalidation, check_folds
+from rmtrain.model.evaluation.baselines import STRENGTHS
 from rmtrain.model.evaluation.steps import SaidSteps, step_figures
 
 NAME, HEAD = "step_quality", HeadSettings(level="step", objective="ordinal", classes=3)

@@ -136,7 +136,7 @@ def test_an_error_of_the_rows_is_theirs_and_leaves_the_old_file(tmp_path: Path):
 
 def test_a_folder_cannot_be_replaced(tmp_path: Path):
     (tmp_path / "a.jsonl").mkdir()
-    with pytest.raises(DataError, match="cannot be written"):
+    with pytest.raises(DataError, match="is a folder, so nothing can be written there"):
         write(tmp_path / "a.jsonl", [Cat(name="a")])
 
 
