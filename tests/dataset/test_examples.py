@@ -1,7 +1,9 @@
 """Examples start without labels, and absent is not zero."""
 
+import pytest
+
 from rmtrain.config.model import HeadSettings
-from rmtrain.dataset.examples import Example, Pair, unit_labels
+from rmtrain.dataset.examples import Example, Pair, hard_class, unit_labels
 
 
 def test_what_nobody_said_is_absent():
@@ -25,3 +27,11 @@ def test_units_are_trajectories_or_steps_and_absent_stays_absent():
     bare = Example("t", "k", "p", ("a", "b"))
     assert unit_labels("c", whole, bare) == (None,)
     assert unit_labels("q", by_step, bare) == (None, None)
+
+
+@pytest.mark.parametrize(
+    ("label", "found"),
+    [((0.2, 0.7, 0.1), 1), ((0.5, 0.0, 0.5), None), ((0.0, 0.0, 1.0), 2), (0.3, None), (None, None)],
+)
+def test_the_class_that_a_label_favours(label, found):
+    assert hard_class(label) == found

@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rmtrain.config.model import HeadSettings
-from rmtrain.errors import ModelError
-from rmtrain.model.checkpoint import load_model, save_model
+from rmtrain.config.model import BackboneSettings, HeadSettings, ScheduleSettings
+from rmtrain.errors import ConfigError, ModelError
+from rmtrain.model.checkpoint import continued, load_model, save_model
 from rmtrain.model.folder import read_card
 from rmtrain.model.network import RewardNetwork
 from rmtrain.model.predict import predict
@@ -136,3 +136,30 @@ def test_a_place_that_is_no_folder(build: Callable[..., RewardNetwork], tmp_path
     (tmp_path / "file").touch()
     with pytest.raises(ModelError, match=r"file/model cannot be written \(Not a directory\)"):
         save_model(build(), tmp_path / "file" / "model")
+
+
+def test_a_model_goes_on_with_the_heads_that_are_named(
+    build: Callable[..., RewardNetwork], labelled: Callable[..., LabelledSet], tmp_path: Path
+) -> None:
+    model, examples = build(), labelled(6).examples
+    folder = save_model(model, tmp_path / "model")
+    heads = {"step_quality": model.card.heads["step_quality"]}
+    further = continued(folder, BackboneSettings(tune="top", top_layers=1), heads, ScheduleSettings())
+    assert list(further.card.heads) == ["step_quality"]
+    assert (further.card.tune, further.card.backbone) == ("top", str(folder))
+    assert any(parameter.requires_grad for parameter in further.backbone.parameters())
+    for before, after in zip(predict(model, examples).items, predict(further, examples).items, strict=True):
+        assert np.array_equal(before.logits["step_quality"], after.logits["step_quality"])
+
+
+@pytest.mark.parametrize(
+    "heads", [{"charm": HeadSettings()}, {"step_quality": HeadSettings(level="step", objective="ordinal", classes=4)}]
+)
+def test_a_head_that_the_model_lacks_is_not_made_up(
+    heads: dict[str, HeadSettings], build: Callable[..., RewardNetwork], tmp_path: Path
+) -> None:
+    folder = save_model(build(), tmp_path / "model")
+    with pytest.raises(
+        ConfigError, match=r"has no head '.*' of level .*It has: correctness, step_quality, consistency"
+    ):
+        continued(folder, BackboneSettings(), heads, ScheduleSettings())

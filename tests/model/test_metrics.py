@@ -1,4 +1,6 @@
+from collections.abc import Callable
 from math import log
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,6 +14,7 @@ from rmtrain.model.metrics import (
     constant_ordinal,
     explained_share,
     pair_accuracy,
+    plain_kappa,
     quadratic_kappa,
 )
 
@@ -24,14 +27,17 @@ def test_explained_share_agrees_with_scikit_learn() -> None:
     assert explained_share(np.full(40, labels.mean()), labels).value == pytest.approx(0.0)
 
 
-@given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size=2, max_size=30))
-def test_kappa_of_certain_labels_agrees_with_scikit_learn(rows: list[tuple[int, int]]) -> None:
+@pytest.mark.parametrize(("kappa", "weights"), [(quadratic_kappa, "quadratic"), (plain_kappa, None)])
+@given(rows=st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size=2, max_size=30))
+def test_kappa_of_certain_labels_agrees_with_scikit_learn(
+    kappa: Callable[[Any, Any], Figure], weights: str | None, rows: list[tuple[int, int]]
+) -> None:
     predicted, labels = np.array(rows).T
-    found = quadratic_kappa(predicted, np.eye(4)[labels])
+    found = kappa(predicted, np.eye(4)[labels])
     if len(set(predicted) | set(labels)) == 1:
         assert found == Figure(None, len(rows), "predictions and labels are of one and the same class")
     else:
-        expected = cohen_kappa_score(predicted, labels, weights="quadratic", labels=[0, 1, 2, 3])
+        expected = cohen_kappa_score(predicted, labels, weights=weights, labels=[0, 1, 2, 3])
         assert found.value == pytest.approx(expected)
 
 

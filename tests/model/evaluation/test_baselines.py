@@ -5,7 +5,7 @@ import pytest
 
 from rmtrain.config.model import HeadSettings
 from rmtrain.dataset.examples import Example, Pair
-from rmtrain.model.evaluation.baselines import expected, majority, tfidf
+from rmtrain.model.evaluation.baselines import expected, majority, step_logistic, tfidf
 from rmtrain.model.evaluation.figures import choose_cuts, figures
 
 HEADS = {
@@ -106,3 +106,35 @@ def test_ties_teach_no_order_and_weights_count():
     against = [Pair("consistency", p.trajectory_a, p.trajectory_b, 1.0, 0.01) for p in pairs]
     scores = np.concatenate(tfidf(HEADS, train, [*pairs, *against], [], [], train)["consistency"])
     assert scores[1] > scores[0]  # the light pairs that say the opposite are outweighed
+
+
+STEPS = HEADS["step_quality"]
+
+
+def test_a_logistic_model_gives_probabilities_that_words_decide():
+    train, test = easy("a")[0], easy("b", 4)[0]
+    found = step_logistic("step_quality", STEPS, train, test, 10.0)
+    assert [part.shape for part in found] == [(3, 3)] * 4
+    assert np.allclose(np.concatenate(found).sum(axis=1), 1)
+    assert [part.argmax(axis=1).tolist() for part in found] == [[0, 0, 1], [2, 2, 1]] * 2
+
+
+def test_a_logistic_model_of_one_class_is_sure_of_it():
+    found = step_logistic("step_quality", STEPS, [example("a", [2, 2])], [example("b", [0])], 1.0)
+    assert found[0].tolist() == [[0.0, 0.0, 1.0]]
+
+
+def test_without_a_common_word_the_counts_are_all_there_is():
+    own = [
+        Example(f"t{i}", "k", "", (f"one{i}", f"two{i}"), {}, {"step_quality": ((1.0, 0.0, 0.0), (0.0, 0.0, 1.0))})
+        for i in range(20)
+    ]
+    found = step_logistic("step_quality", STEPS, own, own[:1], 10.0)
+    assert found[0].argmax(axis=1).tolist() == [0, 2]
+
+
+def test_labels_that_favour_no_class_teach_a_logistic_model_nothing():
+    split = Example("s", "k", "", ("splendid work",), {}, {"step_quality": ((0.5, 0.0, 0.5),)})
+    train, test = easy("a")[0], easy("b", 4)[0]
+    one, two = (step_logistic("step_quality", STEPS, rows, test, 1.0) for rows in (train, [*train, split]))
+    assert np.allclose(np.concatenate(one), np.concatenate(two), atol=0.05)
