@@ -35,7 +35,7 @@ from rmtrain.tracking.tracker import Tracker
 from rmtrain.trajectories.store import read
 
 if TYPE_CHECKING:
-    from rmtrain.model.crossvalidation import OutOfFold, Taught
+    from rmtrain.model.crossvalidation import OutOfFold, Recipe, Taught
     from rmtrain.model.evaluation.steps import SaidSteps
     from rmtrain.model.network import RewardNetwork
 
@@ -65,16 +65,19 @@ def run(settings: CrossvalidateSettings, folder: Path) -> Report:
     is_done = False
     try:
         seeds = settings.folds.seeds
-        found = {
-            MAJORITY: [whole.run(whole.majority(), [None], seed) for seed in seeds],
-            BASELINE: [whole.run(whole.logistic(), STRENGTHS, seed) for seed in seeds],
+        recipes: dict[str, tuple[Recipe, Sequence[Any]]] = {
+            MAJORITY: (whole.majority(), [None]),
+            BASELINE: (whole.logistic(), STRENGTHS),
         }
-        n_folds = len(starts) * len(seeds) * settings.folds.number
-        with tqdm(total=n_folds, desc="folds", unit="fold", disable=not settings.trainer.progress) as bar:
-            for name, start in starts.items():
-                more = taught if settings.candidates[name].annotators else None
-                recipe = whole.trained(start, settings.trainer, scratch, cache, more)
-                found[name] = [whole.run(recipe, settings.folds.epochs, seed, bar.update) for seed in seeds]
+        for name, start in starts.items():
+            more = taught if settings.candidates[name].annotators else None
+            recipes[name] = whole.trained(start, settings.trainer, scratch, cache, more), settings.folds.epochs
+        found: dict[str, list[OutOfFold]] = {}
+        n_folds = len(recipes) * len(seeds) * settings.folds.number
+        with tqdm(total=n_folds, unit="fold", disable=not settings.trainer.progress) as bar:
+            for name, (recipe, options) in recipes.items():
+                bar.set_description(name)
+                found[name] = [whole.run(recipe, options, seed, bar.update) for seed in seeds]
         report = _report(settings, dataset, whole.examples, found, gold, said)
         _record(settings, dataset, report, tracker)
         is_done = True
