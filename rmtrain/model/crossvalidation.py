@@ -26,7 +26,7 @@ from rmtrain.model.metrics import plain_kappa
 from rmtrain.model.network import RewardNetwork
 from rmtrain.model.precision import find_device
 from rmtrain.model.predict import predict
-from rmtrain.model.train import LabelledSet, fit
+from rmtrain.model.train import MOST, LabelledSet, fit
 
 Classes = tuple[int, ...]
 Taught = Mapping[str, tuple[Value, ...]]
@@ -209,7 +209,11 @@ def check_folds(settings: FoldSettings, trainer: TrainerSettings) -> None:
         if getattr(settings, name) < 2:
             raise ConfigError(f"folds.{name} is {getattr(settings, name)}. Expected a whole number >= 2.")
     multiple = trainer.epochs_per_pass
-    if not settings.epochs or min(settings.epochs) < 1 or any(epochs % multiple for epochs in settings.epochs):
+    if (
+        not settings.epochs
+        or not 1 <= min(settings.epochs) <= max(settings.epochs) <= MOST
+        or any(epochs % multiple for epochs in settings.epochs)
+    ):
         of = "" if multiple == 1 else f", each a multiple of trainer.epochs_per_pass={multiple}"
         raise ConfigError(f"folds.epochs is {list(settings.epochs)}. Expected one or more whole numbers > 0{of}.")
     if not settings.seeds:

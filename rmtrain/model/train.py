@@ -27,6 +27,8 @@ from rmtrain.model.runtime import CheckpointError, CheckpointFiles, EpochBar, ca
 from rmtrain.model.windows import Cuts
 
 LAST = "last.ckpt"
+MOST = 1_000_000_000
+"""The most of any count in the trainer's settings."""
 
 
 @dataclass(frozen=True)
@@ -207,8 +209,10 @@ def check_trainer(settings: TrainerSettings) -> None:
         ConfigError: a number is outside its range, or the machine has no such device or precision.
     """
     for field in ("epochs", "epochs_per_pass", "batch_tokens", "chunk_tokens", "accumulate"):
-        if getattr(settings, field) < 1:
-            raise ConfigError(f"trainer.{field} is {getattr(settings, field)}. Expected a whole number > 0.")
+        if not 1 <= getattr(settings, field) <= MOST:
+            raise ConfigError(
+                f"trainer.{field} is {getattr(settings, field):,}. Expected a whole number from 1 to {MOST:,}."
+            )
     if settings.epochs % settings.epochs_per_pass:
         raise ConfigError(
             f"trainer.epochs is {settings.epochs} and trainer.epochs_per_pass {settings.epochs_per_pass}, so the last "

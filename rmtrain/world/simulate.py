@@ -17,6 +17,8 @@ from rmtrain.world.tasks import WorldTask, public_task
 from rmtrain.world.truth import Truth
 from rmtrain.world.vocabulary import PART_OF_SPLIT, Vocabulary
 
+LIMITS = {"n_tasks": 10_000_000, "n_rollouts": 1000, "max_steps": 1000}
+"""The most of each setting: beyond it memory would end before the simulation does."""
 WORLD_VERSION = 4  # raise it when equal settings make another corpus
 
 
@@ -123,9 +125,10 @@ def enough_tasks(settings: WorldSettings) -> int | None:
 
 
 def _check(settings: WorldSettings) -> None:
-    for name in ("n_tasks", "n_rollouts", "max_steps"):
-        if getattr(settings, name) < 1:
-            raise ConfigError(f"world.{name} is {getattr(settings, name)}. Expected a whole number > 0.")
+    for name, most in LIMITS.items():
+        value = getattr(settings, name)
+        if not 1 <= value <= most:
+            raise ConfigError(f"world.{name} is {value:,}. Expected a whole number from 1 to {most:,}.")
     shares = {name: getattr(settings, name) for name in ("test_share", "validation_share", "calibration_share")}
     if not (min(shares.values()) >= 0 and sum(shares.values()) < 1):  # so that NaN is refused too
         shown = ", ".join(f"world.{name}={share:g}" for name, share in shares.items())
