@@ -4,6 +4,7 @@ Exit status: 0 done, 1 a bug of ours (with a traceback), 2 something the user ca
 """
 
 import errno
+import os
 import sys
 from pathlib import Path
 
@@ -31,9 +32,12 @@ def main() -> int:
             from rmtrain.config.compose import main as compose_and_run
 
             compose_and_run(run)
+        sys.stdout.flush()
     except RmtrainError as error:
         print(f"rmtrain: {error}", file=sys.stderr)
         return 2
+    except BrokenPipeError:  # whoever read what is printed has gone; the report is kept
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except OSError as error:
         if error.errno not in MACHINE:
             raise

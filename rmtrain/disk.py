@@ -72,21 +72,51 @@ def kind_at(path: Path | str) -> Kind | None:
     return "socket" if stat.S_ISSOCK(mode) else "device"
 
 
+def unfinished(target: Path) -> Path:
+    """Where to make what will take the place of `target`: beside it, under a name of this process.
+
+    What killed processes left there is removed, and a folder that one of them had moved away is put back.
+    """
+    recover(target)
+    for end in (".partial", ".old"):
+        remove_leftovers(target.parent, f".{target.name}.", end)
+    return target.parent / f".{target.name}.{os.getpid()}.{uuid.uuid4().hex}.partial"
+
+
+def recover(target: Path) -> None:
+    """Put back what a process that was killed had moved away to make room, where nothing took its place."""
+    with suppress(OSError):
+        if os.path.lexists(target):
+            return
+        for path in list(target.parent.iterdir()):
+            pid = path.name.removeprefix(f".{target.name}.").split(".", 1)[0]
+            is_old = path.name.startswith(f".{target.name}.") and path.name.endswith(".old")
+            if is_old and _PID.fullmatch(pid) and not _runs(int(pid)):
+                os.replace(path, target)
+                return
+
+
 def replace_folder(made: Path, folder: Path) -> None:
     """Put a folder that is complete in the place of another, which is kept until then and deleted after.
 
     Args:
         made: the new folder, on the same disk.
-        folder: where it belongs; it need not exist.
+        folder: where it belongs; it need not exist. Of a link to a folder, that folder is replaced.
+
+    Raises:
+        OSError: something other than a folder is there, or the disk refuses; what was there is there still.
     """
+    folder = Path(os.path.realpath(folder))
+    if kind_at(folder) not in ("folder", None):
+        raise NotADirectoryError(errno.ENOTDIR, "it is no folder", str(folder))
     if folder.exists():
-        old = folder.parent / f".{folder.name}.{uuid.uuid4().hex}.old"
+        old = folder.parent / f".{folder.name}.{os.getpid()}.{uuid.uuid4().hex}.old"
         os.replace(folder, old)
         try:
             os.replace(made, folder)
         except OSError:
             os.replace(old, folder)
             raise
-        shutil.rmtree(old)
+        shutil.rmtree(old, ignore_errors=True)  # what stays is removed by the next process
     else:
         os.replace(made, folder)

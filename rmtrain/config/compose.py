@@ -42,6 +42,8 @@ from rmtrain.config.schema import (
 from rmtrain.errors import ConfigError, first_line, unknown
 
 VERSION_BASE = "1.3"
+NO_CORPUS = (".", "..", "train", "features", "mlartifacts", "benchmarks")
+"""What stands in the folder of runs already."""
 
 
 def main(run: Callable[[JobSettings, Path], None]) -> None:
@@ -114,6 +116,11 @@ def typed(config: Container) -> JobSettings:
         key = str(error.full_key)
         raise ConfigError(f"{_assignment(error, config)}: expected {in_words(type_of(key, JOBS[job]))}.") from None
     assert isinstance(settings, JobSettings)
+    if not re.fullmatch(r"[^/\\]+", settings.corpus) or settings.corpus in NO_CORPUS:
+        raise ConfigError(
+            f"corpus={settings.corpus} cannot be the name of a corpus: it becomes a folder below paths.runs, beside "
+            f"{', '.join(NO_CORPUS[2:])}. Give a name without slashes"
+        )
     settings.record = _record(settings, plain)
     return settings
 

@@ -18,6 +18,8 @@ def task_folds(task_ids: Iterable[str], n_folds: int, seed: int) -> list[frozens
         ConfigError: there are fewer tasks than folds, or fewer than 2 folds.
     """
     tasks = sorted(set(task_ids))
+    if len(tasks) < 2:
+        raise ConfigError(f"one task cannot be divided into {n_folds} folds. Label trajectories of more tasks.")
     if n_folds < 2 or len(tasks) < n_folds:
         raise ConfigError(f"{len(tasks)} tasks cannot be divided into {n_folds} folds. Expected 2 to {len(tasks)}.")
     Random(f"folds/{seed}").shuffle(tasks)

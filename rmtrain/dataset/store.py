@@ -7,7 +7,6 @@ that reads otherwise than what it was trained on.
 import hashlib
 import json
 import shutil
-import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +15,7 @@ from typing import Any
 from rmtrain.config.model import HeadSettings
 from rmtrain.dataset.build import Built, SplitData
 from rmtrain.dataset.examples import Example, Pair, Value
-from rmtrain.disk import replace_folder
+from rmtrain.disk import replace_folder, unfinished
 from rmtrain.errors import DataError, first_line
 from rmtrain.trajectories.render import RenderOptions, render_hash
 from rmtrain.trajectories.schema import SPLITS, Split, digest
@@ -69,7 +68,11 @@ def save(built: Built, heads: Mapping[str, HeadSettings], options: RenderOptions
         "splits": {name: _counts(data) for name, data in built.splits.items()},
         "dropped": dict(sorted(built.dropped.items())),
     }
-    scratch = folder.parent / f".{folder.name}.{uuid.uuid4().hex}.partial"
+    if folder.is_dir() and any(folder.iterdir()) and not (folder / "dataset.json").is_file():
+        raise DataError(
+            f"{folder} holds something other than a dataset, which would be lost. Write elsewhere: hydra.run.dir=FOLDER"
+        )
+    scratch = unfinished(folder)
     try:
         scratch.mkdir(parents=True)
         for name, features in (("examples", _features(heads)), ("pairs", _pair_features())):

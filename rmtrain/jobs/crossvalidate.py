@@ -55,7 +55,8 @@ def run(settings: CrossvalidateSettings, folder: Path) -> Report:
     dataset, warnings = _dataset(settings)
     head = settings.heads[settings.head]
     whole = Crossvalidation(settings.head, head, _labelled(settings, dataset), settings.folds)
-    gold, said = _answers(settings, {example.trajectory_id for example in whole.examples})
+    answers = _answers_of(settings, dataset)
+    gold, said = _answers(settings, answers, {example.trajectory_id for example in whole.examples})
     starts = {name: _start(settings, dataset, candidate.model) for name, candidate in settings.candidates.items()}
     taught = _taught(settings, whole.examples, said)
     remove_leftovers(folder, ".folds.", ".partial")
@@ -84,6 +85,8 @@ def run(settings: CrossvalidateSettings, folder: Path) -> Report:
     finally:
         tracker.close(is_done)
     recorded = [] if tracker.problem is None else [tracker.problem]
+    if answers is not None:
+        report.artefacts["annotations"] = answers
     report.warnings = [*warnings, *report.warnings, *whole.notes, *recorded]
     return report
 
@@ -102,6 +105,8 @@ def _check(settings: CrossvalidateSettings) -> None:
             f"head={settings.head} is a {head.level} head of objective {head.objective}. Only heads of steps with "
             "ordered classes (level step, objective ordinal) are cross-validated."
         )
+    if not settings.candidates:
+        raise ConfigError("there are no candidates to compare. Add one: +candidates.bare={}")
     if taken := {MAJORITY, BASELINE} & settings.candidates.keys():
         raise ConfigError(f"candidates: '{min(taken)}' is the name of a simple model. Give the candidate another name.")
     check_trainer(settings.trainer)
@@ -159,14 +164,19 @@ def _labelled(settings: CrossvalidateSettings, dataset: Dataset) -> list[Example
     return sorted(examples, key=lambda example: example.trajectory_id)
 
 
-def _answers(settings: CrossvalidateSettings, ids: set[str]) -> tuple[Answers, Answers]:
-    """What experts said of the steps, and what annotators did."""
+def _answers_of(settings: CrossvalidateSettings, dataset: Dataset) -> Path | None:
+    """The file of annotations: the one that is named, else that of the dataset's corpus, else this corpus's."""
     if settings.annotations is not None:
-        path = existing(settings.annotations, "annotations", command(settings, "import_labels"))
-    else:
-        path = annotation_store(settings)
-        if not path.is_file():
-            return {}, {}
+        return existing(settings.annotations, "annotations", command(settings, "import_labels"))
+    base = dataset.folder.resolve().parents[1]
+    places = (base / "annotations", base / "simulate", annotation_store(settings).parent)
+    return next((file for place in places if (file := place / "annotations.jsonl").is_file()), None)
+
+
+def _answers(settings: CrossvalidateSettings, path: Path | None, ids: set[str]) -> tuple[Answers, Answers]:
+    """What experts said of the steps, and what annotators did."""
+    if path is None:
+        return {}, {}
     found: dict[str, Answers] = {"gold": {}, "annotator": {}}
     for row in read(path, ANNOTATION):
         if isinstance(row, StepLabel) and row.dimension == settings.head and row.trajectory_id in ids:
@@ -243,7 +253,7 @@ def _report(
         name: {key: asdict(v) for key, v in differences(told[name], told[BASELINE], head.classes).items()}
         for name in settings.candidates
     }
-    expert = {(trajectory_id, step) for _, trajectory_id, step in gold}
+    expert = {(row.trajectory_id, row.step_index) for row in gold.values() if row.value is not None}
     people = {name: _figures(rows, head.classes) for name, rows in _annotators(examples, labels, expert, said).items()}
     ranks = {name: _rank(models[name]["kappa"]["value"], people) for name in settings.candidates}
     n_steps = sum(label is not None for row in labels for label in row)

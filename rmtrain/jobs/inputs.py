@@ -10,7 +10,7 @@ from rmtrain.config.jobs import JobSettings
 from rmtrain.config.model import EncoderSettings, HeadSettings
 from rmtrain.config.source import SourceSettings
 from rmtrain.dataset.store import Dataset
-from rmtrain.disk import Kind, kind_at
+from rmtrain.disk import Kind, kind_at, recover
 from rmtrain.errors import ConfigError, DataError
 from rmtrain.trajectories.importers.base import BadRow, IngestCounts, QuarantineCounts
 from rmtrain.trajectories.importers.ingest import ingest
@@ -78,6 +78,7 @@ def existing(path: str | Path, setting: str, remedy: str, expected: Kind = "file
     Raises:
         DataError: it does not exist, is something else, or the disk does not tell.
     """
+    recover(Path(path))
     kind = kind_at(path)
     if kind is None:
         raise DataError(f"{setting}={path} does not exist. Make it: {remedy}; or name another: {setting}=PATH")

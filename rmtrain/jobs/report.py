@@ -6,7 +6,6 @@ The same content twice: ``report.json`` in the run folder for programs, a few li
 import json
 import os
 import platform
-import uuid
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
@@ -16,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from rmtrain.config.jobs import JobSettings
+from rmtrain.disk import unfinished
 from rmtrain.errors import DataError
 from rmtrain.jobs.inputs import assignment, command
 from rmtrain.trajectories.schema import digest
@@ -81,14 +81,14 @@ class Report:
         content["artefacts"] = {name: str(path) for name, path in self.artefacts.items()}
         text = json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
         path = folder / "report.json"
-        unfinished = folder / f".report.{uuid.uuid4().hex}.partial"
+        scratch = unfinished(path)
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            unfinished.write_text(text, encoding="utf-8", errors="backslashreplace")
-            os.replace(unfinished, path)
+            scratch.write_text(text, encoding="utf-8", errors="backslashreplace")
+            os.replace(scratch, path)
         except OSError as error:
             with suppress(OSError):
-                unfinished.unlink()
+                scratch.unlink()
             raise DataError(
                 f"{path} cannot be written ({error.strerror}). Free some space, or mend its rights."
             ) from error

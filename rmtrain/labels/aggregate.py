@@ -117,6 +117,8 @@ def aggregate(
         elif isinstance(annotation, TrajectoryLabel):
             by_role = values[annotation.dimension, annotation.trajectory_id]
             by_role[annotation.role][annotation.annotator] = float(annotation.value or 0)
+        elif isinstance(annotation, Comparison) and annotation.trajectory_a == annotation.trajectory_b:
+            labels.drop("comparisons of a trajectory with itself")
         elif isinstance(annotation, Comparison):
             target = TARGETS.get((annotation.choice, annotation.confidence if annotation.choice != "tie" else None))
             if target is None and annotation.choice in ("A", "B"):

@@ -6,7 +6,6 @@ when it is complete.
 
 import json
 import shutil
-import uuid
 from dataclasses import asdict, fields, replace
 from importlib.metadata import version
 from pathlib import Path
@@ -19,10 +18,10 @@ from safetensors.torch import load_file, save_file
 from transformers import AutoConfig
 
 from rmtrain.config.model import BackboneSettings, EncoderSettings, HeadSettings, ScheduleSettings, as_heads
-from rmtrain.disk import replace_folder
+from rmtrain.disk import replace_folder, unfinished
 from rmtrain.errors import ConfigError, ModelError, first_line
 from rmtrain.model.backbone import Backbone
-from rmtrain.model.folder import CARD, FORMAT_VERSION, WEIGHTS, check_files, file_digest, read_card
+from rmtrain.model.folder import CARD, FORMAT_VERSION, WEIGHTS, check_files, file_digest, is_reward_model, read_card
 from rmtrain.model.network import Card, RewardNetwork
 from rmtrain.model.pretrained import load_tokenizer, quiet, random_body, save_tokenizer, without_dropout
 from rmtrain.trajectories.render import RenderOptions, render_hash
@@ -39,7 +38,11 @@ def save_model(model: RewardNetwork, folder: Path) -> Path:
     Raises:
         ModelError: it cannot be written; what was there before is unchanged.
     """
-    partial = folder.parent / f".{folder.name}.{uuid.uuid4().hex}.partial"
+    if folder.is_dir() and any(folder.iterdir()) and not is_reward_model(folder):
+        raise ModelError(
+            f"{folder} holds something other than a reward model, which would be lost. Name another folder."
+        )
+    partial = unfinished(folder)
     try:
         partial.mkdir(parents=True)
         state = {name: tensor.detach().cpu().contiguous() for name, tensor in model.state_dict().items()}

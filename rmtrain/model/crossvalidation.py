@@ -149,6 +149,11 @@ class Crossvalidation:
                 for example in own
                 if (labels := (taught or {}).get(example.trajectory_id)) is not None
             ]
+            known = {label for e in (*own, *more) for label in e.step_labels[self.name] if label is not None}
+            if len(known) < 2:
+                self.notes["a part of the training tasks has one and the same label, which was told of every step"] += 1
+                row = np.array(next(iter(known)) if known else np.eye(self.head.classes)[0])
+                return {index: np.tile(row, (len(self.examples[index].blocks), 1)) for index in test}
             settings = replace(trainer, epochs=epochs, progress=False)
             try:
                 fit(model, LabelledSet([*own, *more]), None, settings, folder=scratch, cache=cache)
@@ -216,5 +221,7 @@ def check_folds(settings: FoldSettings, trainer: TrainerSettings) -> None:
     ):
         of = "" if multiple == 1 else f", each a multiple of trainer.epochs_per_pass={multiple}"
         raise ConfigError(f"folds.epochs is {list(settings.epochs)}. Expected one or more whole numbers > 0{of}.")
-    if not settings.seeds:
-        raise ConfigError("folds.seeds is empty. Expected one seed for each division into folds: folds.seeds=[0,1,2]")
+    if not settings.seeds or len(set(settings.seeds)) < len(settings.seeds):
+        raise ConfigError(
+            f"folds.seeds is {list(settings.seeds)}. Expected another seed for each division: folds.seeds=[0,1,2]"
+        )
