@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from rmtrain.disk import kind_at, remove_leftovers, replace_folder
+from rmtrain.disk import kind_at, recover, remove_leftovers, replace_folder, unfinished
 from rmtrain.errors import DataError
 
 
@@ -97,3 +97,32 @@ def test_a_folder_takes_the_place_of_another_or_of_none(tmp_path: Path):
         replace_folder(made, tmp_path / "kept")
         assert [path.name for path in (tmp_path / "kept").iterdir()] == [text]
     assert [path.name for path in tmp_path.iterdir()] == ["kept"]
+
+
+def test_what_a_killed_process_had_moved_away_comes_back(tmp_path: Path):
+    dead = subprocess.run([sys.executable, "-c", "import os; print(os.getpid())"], capture_output=True, check=True)
+    pid = int(dead.stdout)
+    old = tmp_path / f".dataset.{pid}.abc.old"
+    old.mkdir()
+    (old / "data").touch()
+    recover(tmp_path / "dataset")
+    assert [path.name for path in (tmp_path / "dataset").iterdir()] == ["data"]
+    for end in ("old", "partial"):
+        (tmp_path / f".dataset.{pid}.abc.{end}").mkdir()
+    assert unfinished(tmp_path / "dataset").parent == tmp_path
+    assert [path.name for path in tmp_path.iterdir()] == ["dataset"]
+
+
+def test_only_a_folder_is_replaced_and_a_link_stays_one(tmp_path: Path):
+    for name in ("made", "real"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "made" / "new").touch()
+    (tmp_path / "link").symlink_to(tmp_path / "real")
+    replace_folder(tmp_path / "made", tmp_path / "link")
+    assert (tmp_path / "link").is_symlink()
+    assert [path.name for path in (tmp_path / "real").iterdir()] == ["new"]
+    (tmp_path / "made").mkdir()
+    (tmp_path / "file").touch()
+    with pytest.raises(NotADirectoryError):
+        replace_folder(tmp_path / "made", tmp_path / "file")
+    assert (tmp_path / "made").is_dir()

@@ -156,6 +156,8 @@ def test_the_remedy_for_a_name_that_is_not_there_works():
         (["trainer.epochs=[1"], r"^cannot read 'trainer.epochs=\[1'"),
         (["trainer=null"], r"^trainer=null: expected a name: heads, long, quick\.$"),
         (["trainer={epochs: x}"], r"^trainer.epochs=x: expected a whole number\.$"),
+        (["corpus=../x"], r"^corpus=\.\./x cannot be the name of a corpus: .* Give a name without slashes$"),
+        (["job=verify", "corpus=train"], r"^corpus=train cannot be the name of a corpus"),
         (["world=[1]"], r"^world=\[1\]: expected a name: default\.$"),
         (["job=ingest", "source.fields=5"], r"^source\.fields=5: expected a group of settings\.$"),
         (["+backbone=minilm"], r"^backbone appears more than once"),

@@ -137,3 +137,11 @@ def test_verdicts_older_than_the_trajectories_are_told_of(flow, verified, tmp_pa
 def test_a_typo_in_a_head_is_one_before_anything_is_read(flow, tmp_path):
     with pytest.raises(ConfigError, match=r"unknown objective 'ordinl'.*Did you mean 'ordinal'"):
         flow.run("build", "heads.step_quality.objective=ordinl", folder=tmp_path / "out")
+
+
+def test_a_folder_of_something_else_is_kept(flow, verified, tmp_path):
+    (tmp_path / "dataset").mkdir()
+    (tmp_path / "dataset" / "thesis.txt").touch()
+    with pytest.raises(DataError, match=r"holds something other than a dataset, which would be lost\. Write elsewhere"):
+        flow.run("build", folder=tmp_path)
+    assert [path.name for path in (tmp_path / "dataset").iterdir()] == ["thesis.txt"]

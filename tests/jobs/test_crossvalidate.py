@@ -113,11 +113,12 @@ def test_what_cannot_be_judged(flow, built, tiny_backbone, tmp_path, overrides, 
 
 
 def test_without_annotators_nobody_can_teach(flow, built, tiny_backbone, tmp_path):
+    (tmp_path / "none.jsonl").touch()
     chosen = settings(
         flow,
         tiny_backbone,
         f"dataset.path={flow.base}/build/dataset",
-        f"paths.runs={tmp_path}",
+        f"annotations={tmp_path}/none.jsonl",
         "+candidates.taught.annotators=true",
     )
     with pytest.raises(DataError, match=r"^there are no annotators for candidates\.taught to learn from\. Import"):

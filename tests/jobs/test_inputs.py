@@ -110,8 +110,8 @@ VALUES += [
 
 @pytest.mark.parametrize("value", VALUES)
 def test_what_is_printed_is_read_back_by_shell_and_hydra(value):
-    (word,) = shlex.split(assignment("corpus", value))
-    assert compose(["job=verify", word]).corpus == value
+    (word,) = shlex.split(assignment("trajectories", value))
+    assert compose(["job=verify", word]).trajectories == value
 
 
 def test_a_command_names_corpus_and_runs_as_they_are_typed(settings):

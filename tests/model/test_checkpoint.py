@@ -163,3 +163,11 @@ def test_a_head_that_the_model_lacks_is_not_made_up(
         ConfigError, match=r"has no head '.*' of level .*It has: correctness, step_quality, consistency"
     ):
         continued(folder, BackboneSettings(), heads, ScheduleSettings())
+
+
+def test_a_folder_of_something_else_is_kept(build: Callable[..., RewardNetwork], tmp_path: Path) -> None:
+    (tmp_path / "model").mkdir()
+    (tmp_path / "model" / "thesis.txt").touch()
+    with pytest.raises(ModelError, match="holds something other than a reward model, which would be lost"):
+        save_model(build(), tmp_path / "model")
+    assert [path.name for path in (tmp_path / "model").iterdir()] == ["thesis.txt"]

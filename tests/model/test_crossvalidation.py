@@ -118,7 +118,7 @@ def first_fold(whole):
         ({"inner": 0}, r"^folds\.inner is 0\."),
         ({"epochs": []}, r"^folds\.epochs is \[\]\."),
         ({"epochs": [4, 0]}, r"^folds\.epochs is \[4, 0\]\. Expected one or more whole numbers > 0"),
-        ({"seeds": []}, r"^folds\.seeds is empty\."),
+        ({"seeds": []}, r"^folds\.seeds is \[\]\. Expected another seed for each"),
         ({"epochs": [4, 5]}, r"> 0, each a multiple of trainer\.epochs_per_pass=2\.$"),
     ],
 )
